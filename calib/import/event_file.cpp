@@ -112,7 +112,8 @@ void read_event(std::string_view bytes, const std::string& where, int record, Ev
       point.step >= 0 && point.step <= kMostSteps && point.wall_time_s >= 0 && point.wall_time_s < kLongestTime_s;
   for (const SummaryValue& value : values) {
     point.value = value.number.value_or(0);
-    if (value.number && std::isfinite(*value.number) && has_place) file.scalars[value.tag].push_back(point);
+    if (value.number && has_place && std::isfinite(*value.number)) file.scalars[value.tag].push_back(point);
+    if (value.number && has_place && !std::isfinite(*value.number)) file.last_not_finite[value.tag] = point.step;
     if (!value.text.empty()) file.texts[value.tag] = value.text;
   }
 }

@@ -30,7 +30,8 @@ struct ScalarPoint {
 struct EventFile {
   std::map<std::string, std::vector<ScalarPoint>> scalars;  ///< by tag, in the order of the file
   std::map<std::string, std::string> texts;                 ///< by tag, the last one
-  bool is_cut_off = false;                                  ///< the last record is incomplete: the writer was killed
+  std::map<std::string, std::int64_t> last_not_finite;  ///< by tag, the step of its last value that is NaN or infinite
+  bool is_cut_off = false;                              ///< the last record is incomplete: the writer was killed
 };
 
 /// CRC-32C (Castagnoli) of the bytes.

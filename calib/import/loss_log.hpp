@@ -1,9 +1,10 @@
 #pragma once
 // The final loss of a language model's training, from its log or TensorBoard file: loss, tokens, batch and parameters.
 //
-// The loss is the last evaluation, if one was made in the last 5 % of the steps. Otherwise it is the mean of the last
-// 1 % of the logged training losses, of at least ten. Losses before the end are no losses of shorter trainings, because
-// their learning rate had not decayed yet.
+// The loss is the last evaluation, if one was made in the last 5 % of the steps. Otherwise it is the mean of the training
+// losses of the last 1 % of the steps. If these are fewer than ten, it takes more, up to the last 5 % of the steps, and at
+// least the last one. Losses before the end are no losses of shorter trainings, because their learning rate had not
+// decayed yet.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,9 +14,11 @@
 namespace lockstep::calib {
 
 struct LoggedLoss {
-  std::int64_t step = 0;
-  double loss = 0;
+  std::int64_t step = 0;     ///< 0: not logged, or before the first
+  double loss = 0;           ///< NaN: the log has no number between 0 and 20 nats
   double learning_rate = 0;  ///< 0: not logged
+  double epoch = 0;          ///< 0: not logged
+  double place = 0;          ///< share of the training's steps, or of its epochs if no step is known
 };
 
 struct LossLog {
@@ -33,8 +36,9 @@ struct LossFacts {
   double parameters = 0, tokens = 0, batch_tokens = 0;  ///< 0: not given
 };
 
-/// Reads a log of a program that read_training_log() knows, a Trainer's state, or an event file. Throws InputError if it
-/// has no loss, or neither it nor the facts say parameters and tokens.
+/// Reads a log of Megatron-LM, NeMo, torchtitan, HuggingFace's Trainer, nanoGPT, llm.c or nanotron, a Trainer's state,
+/// or an event file. Throws InputError if it has no loss, if its last loss is no number, or if neither it nor the facts
+/// say parameters and tokens.
 LossLog read_loss_log(const std::string& path, const LossFacts& facts);
 
 }  // namespace lockstep::calib

@@ -168,6 +168,10 @@ std::optional<double> number_after(const std::string& line, const std::string& k
   return checked(read_number(text, &end));
 }
 
+bool has_value_after(const std::string& line, const std::string& key) {
+  return text_after(line, key) != nullptr;
+}
+
 std::optional<double> scaled_number_after(const std::string& line, const std::string& key) {
   const char* text = text_after(line, key);
   if (text == nullptr) return std::nullopt;

@@ -60,7 +60,9 @@ void finish_training_log(TrainingLog& log, const Json& facts);
 /// The number that follows `key` in the line, after blanks, ':' and '='. Skips commas between thousands and ignores the
 /// text after the number. None if there is no such key, or no positive finite number after it.
 std::optional<double> number_after(const std::string& line, const std::string& key);
-/// The same with nanotron's suffixes: "4.71K" is 4710.
+/// True if the line has `key` with something behind it, a number or not.
+bool has_value_after(const std::string& line, const std::string& key);
+/// The same as number_after() with nanotron's suffixes: "4.71K" is 4710.
 std::optional<double> scaled_number_after(const std::string& line, const std::string& key);
 
 inline bool has_text(const std::string& line, const char* part) {

@@ -18,6 +18,7 @@ constexpr double kDegrees = 4;
 constexpr double kLeastSpread = 5e-4;  // two evaluations of one model differ by this much
 constexpr int kMostSteps = 500;
 constexpr double kTolerance = 1e-11;
+constexpr std::size_t kFewestRuns = 2;  // of a fit
 constexpr std::size_t kFewestSizes = 3;
 constexpr double kPriorRuns = 1;  // the other law's spread counts as that of one run (assumed)
 
@@ -27,11 +28,13 @@ struct Prior {
   LossVector mean;
   LossVector precision;  ///< 1 / variance
   LossVector is_free;
+  LossVector is_observable;  ///< 0: the runs do not determine it, so it stays at its mean
 };
 
-Prior prior_about(const LossLaw& law) {
+Prior prior_about(const LossLaw& law, const std::vector<LossPoint>& points) {
   const LossVector deviations = prior_deviations();
-  Prior prior{law.parameters, LossVector::Zero(), LossVector::Ones()};
+  Prior prior{law.parameters, LossVector::Zero(), LossVector::Ones(), LossVector::Ones()};
+  if (!has_several_batches(points)) prior.is_observable[kLogCritical] = prior.is_observable[kCriticalExponent] = 0;
   for (int i = 0; i < kLossParameters; ++i) {
     prior.precision[i] = 1 / std::max(deviations[i] * deviations[i], law.covariance(i, i));
     if (!std::isfinite(law.parameters[i])) prior.is_free[i] = 0;
@@ -47,7 +50,7 @@ LossVector gradient_of(const LossLaw& law, const LossPoint& point, const Prior& 
   LossVector gradient = LossVector::Zero();
   LossLaw moved = law;
   for (int i = 0; i < kLossParameters; ++i) {
-    if (prior.is_free[i] == 0) continue;
+    if (prior.is_free[i] == 0 || prior.is_observable[i] == 0) continue;
     const double step = 1e-6;
     moved.parameters[i] = law.parameters[i] + step;
     const double above = residual_of(moved, point);
@@ -204,7 +207,9 @@ std::vector<LeftOut> leave_out(const std::vector<LossPoint>& points, const LossL
   std::vector<LeftOut> all;
   if (sizes.size() < 2) return all;
   for (const double size : sizes) {
-    const LossLaw law = fit_loss_law(without_size(points, size, false), prior);
+    const std::vector<LossPoint> others = without_size(points, size, false);
+    if (others.size() < kFewestRuns) continue;
+    const LossLaw law = fit_loss_law(others, prior);
     for (const LossPoint& point : without_size(points, size, true)) {
       const BoundedValue loss = predict_loss(law, size, point.tokens, point.batch_tokens, coverage);
       const double log_loss_error = std::log(loss.middle / point.loss);
@@ -217,6 +222,13 @@ std::vector<LeftOut> leave_out(const std::vector<LossPoint>& points, const LossL
 
 }  // namespace
 
+bool has_several_batches(const std::vector<LossPoint>& points) {
+  std::set<double> batches;
+  for (const LossPoint& point : points)
+    if (point.batch_tokens > 0) batches.insert(point.batch_tokens);
+  return batches.size() > 1;
+}
+
 LossVector prior_deviations() {
   LossVector deviations;
   deviations << 0.15, 0.4, 0.5, 0.03, 0.03, 0.5, 0.1;
@@ -224,9 +236,9 @@ LossVector prior_deviations() {
 }
 
 LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior_law) {
-  if (points.size() < 2)
+  if (points.size() < kFewestRuns)
     throw InputError("a law of the loss needs two runs or more; allowed: more rows, or --loss-law with a shipped law");
-  const Prior prior = prior_about(prior_law);
+  const Prior prior = prior_about(prior_law, points);
   LossLaw law = prior_law;
   law.degrees = kDegrees;
   // The scale starts wide and then narrows, so that runs that went wrong do not dominate the first steps.
@@ -285,7 +297,9 @@ std::vector<CriticalBatchCheck> check_critical_batches(const std::vector<LossPoi
   std::vector<CriticalBatchCheck> checks;
   for (const auto& [pair, runs] : pairs) {
     if (runs.size() < 4) continue;
-    const LossLaw others = fit_loss_law(without_size(points, pair.first, false), prior);
+    const std::vector<LossPoint> other_sizes = without_size(points, pair.first, false);
+    if (other_sizes.size() < kFewestRuns) continue;
+    const LossLaw others = fit_loss_law(other_sizes, prior);
     // Fits the pair's own level of loss and critical batch: least squares, by a search over the critical batch.
     CriticalBatchCheck check{pair.first, pair.second, 0, 0};
     const double term =

@@ -16,7 +16,11 @@ namespace lockstep::sim::loss {
 /// differs by 0.16, and alpha and beta by 0.06.
 LossVector prior_deviations();
 
-/// Fits a law. Throws InputError for fewer than two points.
+/// True if the runs had two or more batches. Otherwise they do not determine the critical batch.
+bool has_several_batches(const std::vector<LossPoint>& points);
+
+/// Fits a law. Without several batches the critical batch is that of `prior`. Throws InputError for fewer than two
+/// points.
 LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior);
 /// Fits, then widens spread and covariance until intervals of `coverage` cover that share of held-out points. It needs
 /// three sizes, and never narrows.
@@ -30,7 +34,7 @@ struct LeftOutSize {
   std::vector<double> log_loss_errors;  ///< per point: ln(predicted / true) loss
 };
 
-/// Predicts every size by a law fitted without it. `widening` multiplies the width of fit_loss_law()'s intervals.
+/// Predicts every size by a law fitted without it, if two or more runs are of other sizes. `widening` multiplies the width of fit_loss_law()'s intervals.
 std::vector<LeftOutSize> leave_out_sizes(const std::vector<LossPoint>& points, const LossLaw& prior, double coverage,
                                          double widening = 1);
 

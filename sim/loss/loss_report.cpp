@@ -44,7 +44,7 @@ std::string percent(double share) {
 }
 
 std::string sizes_text(const LossFitReport& report) {
-  if (report.sizes.empty()) return "One size of model alone: no size can be left out to check the law.\n";
+  if (report.sizes.empty()) return "Too few runs of other sizes: no size can be left out to check the law.\n";
   std::size_t inside = 0, points = 0;
   std::string rows;
   for (const LeftOutSize& size : report.sizes) {
@@ -80,7 +80,11 @@ LossFitReport fit_with_report(const LossTable& table, const LossLaw& prior) {
   report.used = static_cast<int>(points.size());
   report.law = fit_calibrated_law(points, prior, kLossCoverage);
   report.law.counts = prior.counts;
-  report.law.critical_source = has_batches(points) ? "fitted on the same runs" : "of " + prior.id;
+  report.law.critical_source =
+      has_several_batches(points)
+          ? "fitted on the same runs"
+          : "of " + prior.id + ": " +
+                (has_batches(points) ? "the runs have one batch" : "the runs' batches are not known");
   const double widening = report.law.spread / fit_loss_law(points, prior).spread;
   report.sizes = leave_out_sizes(points, prior, kLossCoverage, widening);
   report.median_error = median_error_of(report.sizes, &LeftOutSize::log_errors);

@@ -64,7 +64,7 @@ void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double
 // counts as uncertain.
 void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ConvergenceProfile& profile) {
   const double batch = static_cast<double>(global_batch_of(m, task));
-  const double largest = profile.fits.front().to_x;
+  const double smallest = profile.fits.front().from_x, largest = profile.fits.front().to_x;
   const ReferenceSamples samples = samples_to_target(profile, batch);
   task.epochs = samples.middle / train_samples(m);
   task.epochs_uncertainty = 0.5 * std::log(samples.high / samples.low) / normal_quantile(0.5 + 0.5 * profile.coverage);
@@ -72,7 +72,10 @@ void set_epochs_by_reference(StackModel& m, QuantityTask& task, const Convergenc
   m.inputs.assumptions.push_back(
       {kMlperfSamples, samples.middle * 1e-6, "fitted",
        std::string("by a law of MLCommons' reference convergence points of all rounds") +
-           (is_beyond ? ", extrapolated: the largest global batch of these is " + short_number(largest) : "")});
+           (is_beyond          ? ", extrapolated: the largest global batch of these is " + short_number(largest)
+            : batch < smallest ? ", taken from the smallest global batch of these, " + short_number(smallest) +
+                                     ", because none is smaller"
+                               : "")});
   if (!is_beyond) return;
   task.epochs_uncertainty =
       std::hypot(task.epochs_uncertainty, samples.middle / samples_to_target(profile, largest).middle - 1);

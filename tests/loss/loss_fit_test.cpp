@@ -81,6 +81,43 @@ TEST_CASE("two runs move the level of the loss, not the exponents") {
   CHECK_THROWS_AS(fit_loss_law({shifted(1e9, 2e10)}, prior), InputError);
 }
 
+TEST_CASE("sizes are left out only where two runs remain") {
+  const LossLaw law = tests::simple_law();
+  const auto run = [&](double parameters, double tokens, double batch = 0) {
+    return LossPoint{parameters, tokens, batch, 1.1 * loss_of(law, parameters, tokens, batch)};
+  };
+  LossTable two_sizes;
+  two_sizes.points = {run(1e9, 2e10), run(2e9, 4e10)};
+  const LossFitReport two = fit_with_report(two_sizes, law);
+  CHECK(two.sizes.empty());
+  CHECK(loss_of(two.law, 1.5e9, 3e10, 0) == Approx(1.1 * loss_of(law, 1.5e9, 3e10, 0)).epsilon(0.01));
+  CHECK_THAT(fit_report_text(two), Contains("Too few runs of other sizes: no size can be left out"));
+  LossTable three_runs;
+  three_runs.points = {run(1e9, 2e10), run(1e9, 4e10), run(2e9, 4e10)};
+  const LossFitReport three = fit_with_report(three_runs, law);
+  REQUIRE(three.sizes.size() == 1);
+  CHECK(three.sizes.front().parameters == 2e9);
+  LossTable batches;
+  batches.points = {run(1e9, 2e10, 1e5), run(1e9, 2e10, 2e5), run(1e9, 2e10, 4e5), run(1e9, 2e10, 8e5), run(2e9, 4e10)};
+  CHECK(fit_with_report(batches, law).batches.empty());
+}
+
+TEST_CASE("runs of one batch leave the critical batch as it is, and the report says so") {
+  const LossLaw truth = tests::simple_law(), start = other_law();
+  const auto report_at = [&](const std::vector<double>& batches) {
+    LossTable table;
+    table.points = tests::runs_of(truth, 0.001, batches, 9);
+    return fit_with_report(table, start);
+  };
+  const LossFitReport one = report_at({4e6}), none = report_at({0}), two = report_at({4e5, 4e6});
+  CHECK(critical_batch(one.law, 2e10) == Approx(critical_batch(start, 2e10)).epsilon(1e-9));
+  CHECK(one.law.covariance(kLogCritical, kLogCritical) >= std::pow(prior_deviations()[kLogCritical], 2) * (1 - 1e-9));
+  CHECK(critical_batch(two.law, 2e10) == Approx(critical_batch(truth, 2e10)).epsilon(0.15));
+  CHECK_THAT(fit_report_text(one), Contains("(of simple: the runs have one batch)"));
+  CHECK_THAT(fit_report_text(none), Contains("(of simple: the runs' batches are not known)"));
+  CHECK_THAT(fit_report_text(two), Contains("(fitted on the same runs)"));
+}
+
 TEST_CASE("the same runs give the same law, in any order") {
   std::vector<LossPoint> points = tests::runs_of(tests::simple_law(), 0.004, {2e5, 1e6}, 7);
   const LossLaw one = fit_loss_law(points, other_law());

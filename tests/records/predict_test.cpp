@@ -151,6 +151,20 @@ TEST_CASE("epochs are less sure the nearer the batch is to the critical one") {
   CHECK(width("32768") > width("1632"));
 }
 
+TEST_CASE("epochs below MLPerf's smallest reference batch are those at it, which is said") {
+  const auto is_said = [](int batch) {
+    const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": "resnet50",
+        "gpu": "A100", "gpus": 8, "software": "mlperf", "global_batch": )" +
+                                      std::to_string(batch) + "}]");
+    const auto assumptions = predict(records).at(0).task.assumptions;
+    return std::any_of(assumptions.begin(), assumptions.end(), [](const Assumption& a) {
+      return a.source.find("taken from the smallest global batch of these, 1632") != std::string::npos;
+    });
+  };
+  CHECK(is_said(512));
+  CHECK_FALSE(is_said(1632));
+}
+
 TEST_CASE("epochs beyond the largest published batch are extrapolated, said, and little sure") {
   const auto trained = [](const std::string& software, const std::string& global_batch) {
     const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": "resnet50",
