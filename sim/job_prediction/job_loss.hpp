@@ -15,8 +15,8 @@ inline constexpr const char* kDefaultLossLaw = "chinchilla";
 
 /// Returns a law by its name in the catalogue, or from a file (*.json). Empty: the default. Throws InputError.
 LossLaw find_loss_law(const std::string& name, const Catalogue& catalogue);
-/// Returns the question's law. If the question has a measured critical batch, it replaces the law's for every number of
-/// tokens. The relative error of a number is assumed to be a fifth; that of a file is measured (measured_critical.hpp).
+/// Returns the question's law. A measured critical batch replaces the law's for every number of tokens. If it is
+/// a number, its error is assumed; a file states its error (measured_critical.hpp).
 LossLaw loss_law_of(const JobQuestion& question, const Catalogue& catalogue);
 
 /// Returns the model with its parameters counted as for the law. A mixture of experts is between its active and all

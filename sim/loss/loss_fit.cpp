@@ -20,7 +20,7 @@ constexpr int kMostSteps = 500;
 constexpr double kTolerance = 1e-11;
 constexpr std::size_t kFewestRuns = 2;  // of a fit
 constexpr std::size_t kFewestSizes = 3;
-constexpr double kPriorRuns = 1;  // the other law's spread counts as that of one run (assumed)
+constexpr double kPriorRuns = 1;  // weight of the prior law's spread, in runs (assumed)
 
 /// The other law's parameters with their uncertainty, at least prior_deviations(). Parameters that it lacks are
 /// fixed.

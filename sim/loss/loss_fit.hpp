@@ -19,8 +19,8 @@ LossVector prior_deviations();
 /// True if the runs had two or more batches. Otherwise they do not determine the critical batch.
 bool has_several_batches(const std::vector<LossPoint>& points);
 
-/// Fits a law. Without several batches the critical batch is that of `prior`. Throws InputError for fewer than two
-/// points.
+/// Fits a law. It takes the critical batch from `prior` unless has_several_batches(). Throws InputError for fewer than
+/// two points.
 LossLaw fit_loss_law(const std::vector<LossPoint>& points, const LossLaw& prior);
 /// Fits, then widens spread and covariance until intervals of `coverage` cover that share of held-out points. It needs
 /// three sizes, and never narrows.
