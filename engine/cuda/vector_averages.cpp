@@ -113,8 +113,8 @@ std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
   return all;
 }
 
-/// Stream `updates` waits until the passes have ended. Stream `beside` first waits for all earlier work of stream
-/// `updates`, because that work may read the outputs.
+/// Averages on stream `beside`. It first waits for the earlier work of stream `updates`, which may still read the
+/// outputs. Later work of `updates` waits for the averages.
 void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share) {
   std::vector<cudaStream_t> streams;
   for (const auto& device : devices_) {

@@ -17,8 +17,8 @@
 namespace lockstep::sim::explain {
 namespace {
 
-// The verdict is that of sizes of at least a 16th of the largest, where bandwidth decides. If these are not slow, but
-// messages up to 64 KiB are, the small ones decide.
+// A log is judged by its large messages: at least a 16th of the largest, where bandwidth decides. If only messages up
+// to 64 KiB are slow, it is judged by those.
 constexpr double kLargeSpan = 16;
 
 class Checker {

@@ -82,7 +82,8 @@ std::string best_text(const SplitRanking& ranking) {
 
 namespace {
 
-// Searches splits. If only micro-batch and accumulation give the batch, it is that of the most replicas that fit.
+// Searches splits. If the job states only micro-batch and accumulation, the batch is that of the most replicas, halved
+// until a split fits.
 SplitRanking ranking_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = question_at(predicted, gpus);
   const Job& job = predicted.job;

@@ -366,7 +366,7 @@ TEST_CASE("a given accumulation fixes the micro-batches of a searched split") {
   job.job.split.give("micro_batch", 1);
   job.job.split.give("tensor", 4);
   CHECK(micro_batches() == std::pair<int, int>{64 / 4 * 4, 4});
-  // The batch is that of the most replicas that fit.
+  // Fewer replicas fit: the search halves the batch until a split does.
   job.job.split.leave_out("tensor");
   job.job.model.stated = "llama3_70b";
   CHECK(micro_batches().second == 4);
