@@ -70,6 +70,14 @@ const ObjectFormat<FailureSpec>& failures_format() {
     optional_quantity(f, "checkpoint_interval", &Spec::checkpoint_interval_s, Dimension::time, {1e-3, 1e8})
         .optional("the best one")
         .means("useful work between two checkpoints");
+    auto factor_of_time = f.custom("calendar_factor", "number, **S**", "0.01 to 100",
+                                   format_text::sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
+    factor_of_time.reads([](const JsonNode& node, Spec& spec) {
+      spec.calendar_factor = node.sourced_number({0.01, 100});
+    });
+    factor_of_time.writes(
+        [](const Spec& spec) { return spec.calendar_factor != 1 ? Json(spec.calendar_factor) : Json(); });
+    factor_of_time.optional("1").means("the time of the iterations, multiplied by this, is the useful time");
     for (const auto& [key, member, meaning] :
          {std::tuple{"calendar_low", &Spec::calendar_low,
                      "lower end of the 80 % interval of the calendar time, divided by the prediction"},

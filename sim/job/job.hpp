@@ -140,6 +140,7 @@ struct [[nodiscard]] Job {
   std::optional<model::StatePrecision> optimizer_state;
   std::optional<model::MasterWeights> master_weights;
   std::optional<bool> fused_attention;
+  std::optional<bool> fused_norms, fused_rotary, fused_gelu, fused_loss;  ///< one kernel each, in place of steps
   std::optional<bool> fast_convolutions;
   bool channels_last = false;    ///< images are stored by pixel, as tensor cores require, with any software
   bool decodes_on_host = false;  ///< the nodes' processors decode images from files; false: no wait for input

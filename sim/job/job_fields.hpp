@@ -97,7 +97,19 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
              "half-precision ones "
              "(default: by software, usually fp32)"},
         a.master_weights, b.master_weights);
-  visit(Name{"fused_attention"}, a.fused_attention, b.fused_attention);
+  visit(Name{"fused_attention", "--fused-attention",
+             "Attention without its scores in memory (FlashAttention; default: by software and GPU)"},
+        a.fused_attention, b.fused_attention);
+  visit(Name{"fused_norms", "--fused-norms", "RMS norms are one kernel each, as Liger's (default: by software)"},
+        a.fused_norms, b.fused_norms);
+  visit(Name{"fused_rotary", "--fused-rotary",
+             "Rotary positions are one kernel each, as FlashAttention's and Liger's (default: by software)"},
+        a.fused_rotary, b.fused_rotary);
+  visit(Name{"fused_gelu", "--fused-gelu", "GELUs are one kernel each (default: by software)"}, a.fused_gelu,
+        b.fused_gelu);
+  visit(Name{"fused_loss", "--fused-loss",
+             "The loss reads and writes scores in half precision, once a pass, as Liger's (default: by software)"},
+        a.fused_loss, b.fused_loss);
   visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);
   visit(Name{"channels_last", "--channels-last",
              "Images lie by pixel (PyTorch's channels_last), as tensor cores take them"},
@@ -112,7 +124,10 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"transport"}, a.transport, b.transport);
   visit(Name{"all_reduce"}, a.all_reduce, b.all_reduce);
   visit(Name{"wire"}, a.wire, b.wire);
-  visit(Name{"overlap"}, a.overlap, b.overlap);
+  visit(Name{"overlap", "--overlap-gradients",
+             "Replicas exchange gradients during the backward pass, not after it (Megatron-LM's --overlap-grad-reduce, "
+             "DeepSpeed's overlap_comm; default: by software)"},
+        a.overlap, b.overlap);
   visit(Name{"fusion"}, a.fusion, b.fusion);
   visit(Name{"tree_slices"}, a.tree_slices, b.tree_slices, Range{1, 10000});
   visit(Name{"in_switch"}, a.in_switch, b.in_switch);

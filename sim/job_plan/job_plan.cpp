@@ -99,6 +99,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
     machine.work = ", in sequences of " + std::to_string(predicted.scenario.model.tokens);
   }
   if (sequence_tokens > 0) machine.calendar = calendar_interval(predicted);
+  machine.over_fastest = over_fastest(predicted);
   machine.scenario = job_scenario(predicted, catalogue);
   machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
@@ -381,6 +382,8 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   if (const Json energy = job_energy(words); !energy.is_null()) plan["energy"] = energy;
   if (Json failures = job_failures(words); !failures.is_null()) {
     if (const auto& calendar = machines.front().calendar) {
+      if (machines.front().over_fastest != 1)
+        failures["calendar_factor"] = fitted_factor(machines.front().over_fastest);
       failures["calendar_low"] = fitted_factor(calendar->low);
       failures["calendar_high"] = fitted_factor(calendar->high);
     }

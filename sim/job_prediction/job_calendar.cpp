@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/expected_count.hpp"
+#include "engine/base/format_printf.hpp"
 #include "sim/point/calibration.hpp"
 #include "sim/quantity/calendar.hpp"
 #include "sim/report/text_table.hpp"
@@ -13,7 +14,7 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
                                           const TrainingTime& training) {
   if (!has_calendar(predicted.question)) return std::nullopt;
   const Calendar calendar = disturbed_calendar(scenario, gpus, predicted.question.storage);
-  const double share = calendar.goodput.share;
+  const double share = calendar.goodput.share / over_fastest(predicted);
   CalendarTime time;
   time.seconds = training.seconds / share;
   time.low_s = training.low_s / share;
@@ -29,6 +30,10 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
 
 CalendarInterval calendar_interval(const JobPrediction& predicted) {
   return {1 / factor_below(predicted.of_whole_training, 0), factor_above(predicted.of_whole_training, 0)};
+}
+
+double over_fastest(const JobPrediction& predicted) {
+  return predicted.over_fastest ? predicted.over_fastest->value.get<double>() : 1;
 }
 
 bool has_calendar(const JobQuestion& question) {
@@ -53,13 +58,19 @@ void add_calendar(const std::optional<CalendarTime>& time, Json& json) {
   json["interruptions"] = time->interruptions;
 }
 
-std::string calendar_text(const JobQuestion& question) {
+std::string calendar_text(const JobPrediction& predicted) {
   const Calendar calendar = calendar_of(Scenario(), kUndisturbedGpus + 1);
   std::string rates;
   for (const Assumption& input : calendar.inputs)
     if (input.kind == "published") rates += (rates.empty() ? "" : "; ") + input.source;
-  return "Calendar: with interruptions, restarts and checkpoints (" + rates + ")" +
-         (question.storage.empty() ? "" : ", storage of " + question.storage) + "; --no-failures leaves them out.\n";
+  const std::string& storage = predicted.question.storage;
+  const std::string text = "Calendar: with interruptions, restarts and checkpoints (" + rates + ")" +
+                           (storage.empty() ? "" : ", storage of " + storage) + "; --no-failures leaves them out.\n";
+  if (!predicted.over_fastest) return text;
+  return text + "It is " + formatted("%.2f", over_fastest(predicted)) +
+         " times that of the fastest split: so much longer took published trainings whose split is not known\n" + "(" +
+         predicted.over_fastest->kind + ": " + predicted.over_fastest->source +
+         "). A given split (--tensor, --pipeline) leaves this factor out.\n";
 }
 
 }  // namespace lockstep::sim::job_prediction

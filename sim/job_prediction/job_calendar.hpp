@@ -26,14 +26,18 @@ struct CalendarInterval {
 };
 CalendarInterval calendar_interval(const JobPrediction& predicted);
 
+/// Returns the factor on the calendar time of a training whose split is searched; 1 if its ranks are given.
+double over_fastest(const JobPrediction& predicted);
+
 /// True if at least one number of GPUs is so large that interruptions are expected. Then every row has a calendar time.
 bool has_calendar(const JobQuestion& question);
 /// Returns the names of the table's columns. calendar_cells() returns the cells of a row.
 std::vector<std::string> calendar_names();
 std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time);
-/// Adds "calendar_s", "calendar_s_low", "calendar_s_high" and "interruptions" to `json`.
+/// Adds "calendar_s", "calendar_s_low", "calendar_s_high" and "interruptions" to `json`. A factor of over_fastest() is
+/// listed with the inputs.
 void add_calendar(const std::optional<CalendarTime>& time, Json& json);
-/// Returns a line that names the rates of interruptions.
-std::string calendar_text(const JobQuestion& question);
+/// Returns lines that name the rates of interruptions and over_fastest().
+std::string calendar_text(const JobPrediction& predicted);
 
 }  // namespace lockstep::sim::job_prediction

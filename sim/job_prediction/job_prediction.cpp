@@ -24,7 +24,8 @@ namespace {
 struct Tasks {
   QuantityTask samples_per_s, efficiency;
   std::optional<QuantityTask> training;
-  SplitQuestion split;  // used if the split is searched
+  SplitQuestion split;                          // used if the split is searched
+  std::optional<Assumption> over_fastest = {};  // factor on the calendar time
 };
 
 // Copies the stack model for another task, which then lists the inputs.
@@ -66,6 +67,17 @@ void set_epochs_or_refuse(StackModel& m, QuantityTask& task, bool is_to_target) 
   }
 }
 
+// Returns training_over_fastest() with its source.
+std::optional<Assumption> over_fastest(const StackModel& m) {
+  QuantityTask alone;
+  StackModel of_calendar = continue_with(m, alone);
+  const std::optional<double> factor = training_over_fastest(of_calendar);
+  if (!factor) return std::nullopt;
+  Assumption input = alone.assumptions.back();
+  input.value = *factor;
+  return input;
+}
+
 Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
   StackOptions options;
   options.needs_room = false;
@@ -76,6 +88,7 @@ Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& c
   const int gpus = gpus_of(m), batch = batch_of(m);
   tasks.samples_per_s.target = {iteration_workload(m, gpus, batch)};
   if (job.split.is_searched) tasks.split = split_question(m, tasks.samples_per_s.target.front().scenario);
+  tasks.over_fastest = over_fastest(m);
   tasks.efficiency = tasks.samples_per_s;
   StackModel of_efficiency = continue_with(m, tasks.efficiency);
   set_baseline(of_efficiency, tasks.efficiency, Quantity::efficiency, question.baseline_gpus(), false);
@@ -282,6 +295,7 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
     return prepare(*opened, catalogue);
   set_work(predicted, catalogue);
   predicted.split = tasks.split;
+  predicted.over_fastest = tasks.over_fastest;
   QuantityTask whole_training;
   whole_training.interval_class = whole_training_class();
   predicted.of_whole_training = calibration_of(whole_training, catalogue);

@@ -46,14 +46,15 @@ struct RefusedGpus {
 };
 
 struct [[nodiscard]] JobPrediction {
-  JobQuestion question;                   ///< with a searched split if prepare_job() found that no GPU holds the model
-  Job job;                                ///< from resolve_job()
-  Scenario scenario;                      ///< serves all numbers of GPUs
-  IntervalCalibration of_whole_training;  ///< interval of a training's calendar time
-  std::optional<JobLoss> loss;            ///< none: the model or the task has no law of the loss
-  std::vector<JobRow> rows;               ///< in the order of the question's numbers of GPUs
-  std::vector<RefusedGpus> refused;       ///< requested numbers of GPUs that were removed from the question
-  SplitQuestion split;                    ///< keys of the split that the search may choose
+  JobQuestion question;                    ///< with a searched split if prepare_job() found that no GPU holds the model
+  Job job;                                 ///< from resolve_job()
+  Scenario scenario;                       ///< serves all numbers of GPUs
+  IntervalCalibration of_whole_training;   ///< interval of a training's calendar time
+  std::optional<Assumption> over_fastest;  ///< factor on a training's calendar time (training_over_fastest())
+  std::optional<JobLoss> loss;             ///< none: the model or the task has no law of the loss
+  std::vector<JobRow> rows;                ///< in the order of the question's numbers of GPUs
+  std::vector<RefusedGpus> refused;        ///< requested numbers of GPUs that were removed from the question
+  SplitQuestion split;                     ///< keys of the split that the search may choose
   std::vector<SplitRanking>
       rankings;  ///< for each number of GPUs, if splits are searched; `scenario` has the split of the largest
 

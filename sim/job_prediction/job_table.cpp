@@ -182,7 +182,7 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) +
          measured_step_text(question) + "\n" + question.replicas_text + job_splits_text(predicted) + table.text() +
-         refused_text(predicted) + (shows_calendar ? calendar_text(question) : "") + job_tokens_text(predicted) +
+         refused_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") + job_tokens_text(predicted) +
          task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
          (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") + "\n" +
          inputs_text(predicted, inputs) + meaning_text(question, inputs, catalogue);

@@ -198,7 +198,7 @@ std::string job_tokens_text(const JobPrediction& predicted) {
     if (shows_cost) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
-  return "\n" + table.text() + (shows_calendar ? calendar_text(question) : "") +
+  return "\n" + table.text() + (shows_calendar ? calendar_text(predicted) : "") +
          ramp_text(rows, predicted.scenario.model.tokens) + job_loss_text(predicted);
 }
 

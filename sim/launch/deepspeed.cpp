@@ -24,6 +24,16 @@ void read_stage(LaunchSettings& s, Facts& f) {
   }
 }
 
+// DeepSpeed exchanges gradients during the backward pass only with "overlap_comm", by default of stage 3.
+void read_overlap(LaunchSettings& s, Facts& f) {
+  const char* const key = "zero_optimization.overlap_comm";
+  const std::string stage = f.value_of("--sharding");
+  if (const auto overlaps = s.boolean(key, "--overlap-gradients"))
+    f.give_from(*overlaps ? "--overlap-gradients" : "--no-overlap-gradients", "", s, key);
+  else if (stage == "zero1" || stage == "zero2")
+    f.give_default("--no-overlap-gradients", "", "DeepSpeed's default");
+}
+
 void read_offload(LaunchSettings& s, Facts& f) {
   for (const char* key : {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload"}) {
     const std::string device = s.text(key, "--offload-optimizer").value_or("none");
@@ -72,6 +82,7 @@ void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
 void read_deepspeed(LaunchSettings& s, Facts& f) {
   s.set_aside_auto();
   read_stage(s, f);
+  read_overlap(s, f);
   read_offload(s, f);
   read_deepspeed_precision(s, f);
   read_deepspeed_batch(s, f);
@@ -105,8 +116,8 @@ const std::vector<UnreadKeys>& deepspeed_unread() {
        "zero_optimization.elastic_checkpoint zero_optimization.ignore_unused_parameters "
        "use_data_before_expert_parallel* "
        "dataloader_drop_last graph_harvesting autotuning.*"},
-      {Use::not_simulated, "predicted as DeepSpeed's defaults, with overlap",
-       "zero_optimization.overlap_comm zero_optimization.contiguous_gradients zero_optimization.*bucket_size "
+      {Use::not_simulated, "predicted as DeepSpeed's defaults",
+       "zero_optimization.contiguous_gradients zero_optimization.*bucket_size "
        "zero_optimization.reduce_scatter zero_optimization.allgather_partitions zero_optimization.sub_group_size "
        "zero_optimization.stage3_* zero_optimization.round_robin_gradients "
        "zero_optimization.offload_optimizer.* zero_optimization.offload_param.* zero_optimization.zero_quantized_* "

@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/fused_layers.hpp"
 #include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/swift.hpp"
@@ -273,6 +274,7 @@ void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_trainer_precision(s, f, software);
   read_trainer_optimizer(s, f, software);
   read_adapters(s, f);
+  read_fused_layers(s, f);
   read_trainer_batch(s, f, software);
   finish_trainer(s, f, software);
 }

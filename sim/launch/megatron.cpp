@@ -23,7 +23,7 @@ constexpr Direct kDirectNumbers[] = {
 };
 
 // Gives Megatron-LM's behaviour for absent arguments.
-void give_defaults(LaunchSettings& s, Facts& f) {
+void give_defaults(LaunchSettings& s, Facts& f, MegatronKeys kind) {
   for (const char* option : {"--tensor", "--pipeline", "--context"})
     if (!f.has(option)) f.give_default(option, "1", "Megatron-LM's default");
   if (f.number_of("--pipeline", 1) > 1 && !f.has("--virtual-stages"))
@@ -34,6 +34,9 @@ void give_defaults(LaunchSettings& s, Facts& f) {
     f.give_default("--no-sequence-parallel", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
     f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
+  const bool is_fsdp = f.value_of("--sharding") == "zero3" || f.value_of("--sharding") == "zero2";
+  if (kind == MegatronKeys::arguments && !f.has("--overlap-gradients") && !is_fsdp)
+    f.give_default("--no-overlap-gradients", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-dispatch"))
     f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default is an all-gather, which is not simulated");
 }
@@ -62,6 +65,7 @@ void read_ranks(LaunchSettings& s, Facts& f) {
   }
   f.give_flag("--sequence-parallel", s, "sequence_parallel");
   f.give_flag("--expert-overlap", s, "overlap_moe_expert_parallel_comm");
+  f.give_flag("--overlap-gradients", s, "overlap_grad_reduce");
   read_dispatch(s, f);
   if (s.is_on("tp_comm_overlap", "--tensor-overlap")) {
     const LaunchSetting* setting = s.take("tp_comm_overlap");
@@ -313,7 +317,7 @@ void read_megatron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, Mega
   read_offloaded_layers(s, f);
   if (!s.has("ffn_hidden_size")) s.rename("intermediate_size", "ffn_hidden_size");  // name in Pai-Megatron-Patch
   read_megatron_model(s, f, catalogue, kind);
-  give_defaults(s, f);
+  give_defaults(s, f, kind);
 }
 
 }  // namespace lockstep::sim::launch

@@ -159,7 +159,9 @@ FailingJob failing_job(const Scenario& s, const Outcome& o) {
 
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
   const FailureProcess process = process_of(spec, failing_job(s, o));
-  const auto training = [&](double useful_s) { return training_under(spec, process, o.nodes, useful_s); };
+  const auto training = [&](double iterations_s) {
+    return training_under(spec, process, o.nodes, iterations_s * spec.calendar_factor);
+  };
   const FailingTraining mean = training(o.time_s);
   if (!std::isfinite(mean.wall_s)) {
     o.status = "refused";
@@ -167,7 +169,7 @@ void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
     return;
   }
   o.undisturbed_s = o.time_s;
-  o.goodput = o.time_s / mean.wall_s;
+  o.goodput = o.time_s * spec.calendar_factor / mean.wall_s;
   o.paid_share = mean.held_s / mean.wall_s;
   o.spares = process.spares;
   o.checkpoint_s = process.checkpoint_s;
@@ -187,8 +189,8 @@ ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& 
   trainings.process = process_of(spec, failing_job(s, o));
   trainings.trace = spec.availability ? &*spec.availability : nullptr;
   trainings.nodes = o.nodes;
-  trainings.useful_s = o.undisturbed_s;
-  const double checkpoints = o.undisturbed_s / trainings.process.interval_s / o.goodput;
+  trainings.useful_s = o.undisturbed_s * spec.calendar_factor;
+  const double checkpoints = trainings.useful_s / trainings.process.interval_s / o.goodput;
   trainings.runs = static_cast<int>(std::clamp(kMostCheckpoints / checkpoints, double(kFewestRuns), double(kMostRuns)));
   trainings.seed = seed;
   std::vector<double> seconds;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/model/optimizer.hpp"
+#include "sim/job/job_fields.hpp"
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim::quantity {
@@ -28,6 +29,20 @@ Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::strin
     calendar.inputs.push_back(rate);
   }
   return calendar;
+}
+
+bool has_searched_ranks(const Job& job) {
+  const auto is_given = [&](const char* key) {
+    return job.split.has(key) && job.assumed.count(job::chosen_key(key)) == 0;
+  };
+  for (const char* key : {"tensor", "context", "expert", "pipeline", "data", "sharding"})
+    if (is_given(key)) return false;
+  return job.split.is_searched || job.assumed.count(job::chosen_key("micro_batch")) > 0;
+}
+
+std::optional<double> training_over_fastest(StackModel& m) {
+  if (!m.model->is_of_sequences() || !m.job.split.task.empty() || !has_searched_ranks(m.job)) return std::nullopt;
+  return m.constant({kTrainingOverFastest});
 }
 
 }  // namespace lockstep::sim::quantity

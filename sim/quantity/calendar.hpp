@@ -2,8 +2,11 @@
 // Computes the calendar time of a training with interruptions, restarts and checkpoints (sim/failures/goodput.hpp),
 // from the published rates of failures_format(). As in the published trainings, a spare node replaces every node that
 // fails, so no training waits for a repair.
+#include <optional>
+
 #include "sim/failures/failure_spec.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::quantity {
 
@@ -21,5 +24,14 @@ struct Calendar {
 Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "");
 /// Counts interruptions on any number of GPUs. `storage`: for parse_storage_bandwidth(); empty: the default.
 Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage = "");
+
+/// Name of the constant that training_over_fastest() returns.
+inline constexpr const char* kTrainingOverFastest = "training over fastest split";
+
+/// True if the ranks of the job's split are those of the fastest split that fits: none of them was given.
+bool has_searched_ranks(const Job& job);
+/// Returns the calendar time of published trainings of language models whose split is not known, divided by the
+/// predicted calendar time with the fastest split: a fitted constant. None if ranks are given, and for fine-tuning.
+std::optional<double> training_over_fastest(StackModel& m);
 
 }  // namespace lockstep::sim::quantity

@@ -77,15 +77,21 @@ UnalignedShares unaligned_shares(const GpuEntry& gpu) {
 // memory-bound passes.
 constexpr double kGeluInSteps = 170;
 
+// Why kernels run in steps: the job says so, or the software's default does.
+std::string in_steps_reason(const StackModel& m, const std::optional<bool>& is_fused) {
+  return is_fused ? "in steps of its own, as given" : "in steps of its own, by " + m.stack->name;
+}
+
 void take_gelu(StackModel& m, ComputeSpec& compute) {
   const std::vector<model::Layer>& layers = graph_of(m).layers;
   const model::Layer* const attention = attention_of(graph_of(m));
   const bool is_causal = attention != nullptr && attention->attention.causal;
   const bool has_gelu = std::any_of(layers.begin(), layers.end(),
                                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::gelu; });
-  if (!m.stack->gelu_in_steps || !is_causal || !has_gelu) return;
+  const bool is_fused = m.job.fused_gelu.value_or(!m.stack->gelu_in_steps || !is_causal);
+  if (is_fused || !has_gelu) return;
   compute.gelu_bytes = kGeluInSteps;
-  m.assume(kGeluBytes, kGeluInSteps, "in steps of its own, by " + m.stack->name);
+  m.assume(kGeluBytes, kGeluInSteps, in_steps_reason(m, m.job.fused_gelu));
 }
 
 // Bytes per element of RMS norms and rotary positions as Llama's code computes them. A norm is a cast to single
@@ -97,24 +103,26 @@ void take_gelu(StackModel& m, ComputeSpec& compute) {
 constexpr double kRmsNormInSteps = 145, kRotaryInSteps = 98;
 
 void take_norms(StackModel& m, ComputeSpec& compute) {
-  if (!m.stack->norms_in_steps) return;
-  const auto take = [&](model::LayerKind kind, const char* name, double in_steps, double& bytes) {
+  const auto take = [&](model::LayerKind kind, std::optional<bool> is_fused, const char* name, double in_steps,
+                        double& bytes) {
     const std::vector<model::Layer>& layers = graph_of(m).layers;
-    if (std::none_of(layers.begin(), layers.end(), [&](const model::Layer& layer) { return layer.kind == kind; }))
+    if (is_fused.value_or(!m.stack->norms_in_steps) ||
+        std::none_of(layers.begin(), layers.end(), [&](const model::Layer& layer) { return layer.kind == kind; }))
       return;
     bytes = in_steps;
-    m.assume(name, in_steps, "in steps of its own, by " + m.stack->name);
+    m.assume(name, in_steps, in_steps_reason(m, is_fused));
   };
-  take(model::LayerKind::rms_norm, kRmsNormBytes, kRmsNormInSteps, compute.rms_norm_bytes);
-  take(model::LayerKind::rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
+  take(model::LayerKind::rms_norm, m.job.fused_norms, kRmsNormBytes, kRmsNormInSteps, compute.rms_norm_bytes);
+  take(model::LayerKind::rotary, m.job.fused_rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
 }
 
 // Sets the costs of a vocabulary's scores that are not FLOP: the loss in single precision, and unaligned GEMMs.
 void take_vocabulary(StackModel& m, ComputeSpec& compute) {
   const int element_bytes = activation_bytes(m.precision);
-  if (!m.stack->fused_loss) {
+  if (!m.job.fused_loss.value_or(m.stack->fused_loss)) {
     compute.loss_bytes_per_logit = float_loss_bytes(element_bytes);
-    m.assume(kLossBytes, compute.loss_bytes_per_logit, "in single precision, by " + m.stack->name);
+    m.assume(kLossBytes, compute.loss_bytes_per_logit,
+             "in single precision, " + (m.job.fused_loss ? "as given" : "by " + m.stack->name));
   }
   const bool is_on_tensor_cores = m.precision != Precision::fp32;
   const int row_bytes = alignment_bytes_of(graph_of(m), element_bytes);
@@ -146,6 +154,16 @@ bool has_fused_attention(const StackModel& m) {
         "fused_attention: " + m.stack->name + " has no fused attention for " + m.gpu->name + "; leave it out" +
         (m.gpu->compute_capability >= kAnyFusedAttention ? ", or name other software, such as pytorch" : ""));
   return m.job.fused_attention.value_or(m.stack->fused_attention && has_kernel);
+}
+
+void check_fused_layers(const StackModel& m) {
+  if (m.model->tokens > 0) return;
+  const Job& job = m.job;
+  for (const auto& [name, fact] :
+       {std::pair{"fused_norms", job.fused_norms}, std::pair{"fused_rotary", job.fused_rotary},
+        std::pair{"fused_gelu", job.fused_gelu}, std::pair{"fused_loss", job.fused_loss}})
+    if (fact)
+      throw InputError(std::string(name) + ": " + m.model->id + " has no such layers; allowed: of transformers");
 }
 
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/process_pool.hpp"
+#include "sim/quantity/calendar.hpp"
 #include "sim/stack/stack_model.hpp"
 #include "sim/validation/fit.hpp"
 #include "sim/validation/sources.hpp"
@@ -25,6 +26,11 @@ constexpr std::size_t kRowsOfTask = 32;  // few, so that few networks are in mem
 bool is_rate_alone(const Record& job) {
   const bool is_alone = job.gpus == 1 || (job.is_mlperf() && job.gpus <= kMostGpusOfRate);
   return is_alone && (job.measure.metric == Metric::images_per_s || job.measure.metric == Metric::iteration_s);
+}
+
+// A whole training of a language model; its other constants are those of rates.
+bool is_whole_training(const Record& job) {
+  return job.use == Use::apart && job.measure.tokens > 0;
 }
 
 bool is_epochs(const Record& job) {
@@ -62,6 +68,7 @@ bool is_replica_rate(const Record& job) {
 
 const std::vector<FitKind>& kinds() {
   static const std::vector<FitKind> all{
+      {"whole trainings", {quantity::kTrainingOverFastest}, is_whole_training, false},
       {"inputs", {kDecodedImages}, is_of_input, true},
       {"replicas", {"kernel launch", "host launch", "speed"}, is_replica_rate, false, 0.5},
       {"rates", {"kernel launch", "host launch", "speed", "memory speed"}, is_rate_alone, false},

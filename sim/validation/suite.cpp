@@ -111,7 +111,7 @@ std::vector<Record> records_to_fit(const std::vector<Suite>& suites) {
   std::vector<Record> records;
   for (const Suite& suite : suites)
     for (const Record& record : suite.records)
-      if (record.use != Use::apart) records.push_back(record);
+      if (record.use != Use::apart || measure_by_name(record.metric, record.unit).tokens > 0) records.push_back(record);
   return records;
 }
 

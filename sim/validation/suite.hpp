@@ -36,7 +36,8 @@ struct Suite {
 /// suites have one id.
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
-/// Returns all records except those with the use "apart".
+/// Returns all records except those with the use "apart"; of these, only whole trainings, which fit one constant of
+/// their own.
 std::vector<Record> records_to_fit(const std::vector<Suite>& suites);
 
 /// Returns the records, followed by the given facts of the folder's suites whose ids the records do not have. If there

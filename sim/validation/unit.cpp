@@ -26,6 +26,7 @@ void count_interruptions(ResultModel& m) {
   const Calendar calendar = calendar_of(m.task.target.front().scenario, m.job.gpus);
   for (const Assumption& input : calendar.inputs) m.task.assumptions.push_back(input);
   m.task.per_si /= calendar.goodput.share;
+  if (m.job.gpus > kUndisturbedGpus) m.task.per_si *= training_over_fastest(m).value_or(1);
 }
 
 }  // namespace

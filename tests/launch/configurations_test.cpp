@@ -323,4 +323,30 @@ TEST_CASE("the matrices with adapters: as listed, or the software's default") {
   CHECK(target(tune, "c.yaml") == "all");
 }
 
+TEST_CASE(
+    "layers that are one kernel each: Liger, Unsloth, axolotl's switches, torch.compile; and attention in passes") {
+  const std::string trainer = "model_name_or_path: gpt2\nfinetuning_type: full\ncutoff_len: 512\nbf16: true\n";
+  const auto fused = [&](const std::string& text) {
+    const sim::LaunchedJob job = launched_text(trainer + text, "a.yaml");
+    std::string all;
+    for (const char* option : {"--fused-norms", "--fused-rotary", "--fused-gelu", "--fused-loss"})
+      all += option_of(job, option) == "absent" ? "-" : "1";
+    return all;
+  };
+  CHECK(fused("") == "----");
+  CHECK(fused("enable_liger_kernel: false\n") == "----");
+  CHECK(fused("enable_liger_kernel: true\n") == "11-1");
+  CHECK(fused("use_unsloth: true\n") == "11-1");
+  CHECK(fused("torch_compile: true\n") == "1111");
+  CHECK(fused("liger_rms_norm: true\n") == "1---");
+  CHECK(fused("liger_rope: true\n") == "-1--");
+  CHECK(fused("cut_cross_entropy: true\n") == "---1");
+  const auto attention = [&](const std::string& text) {
+    return option_of(launched_text(trainer + text, "a.yaml"), "--no-fused-attention");
+  };
+  CHECK(attention("flash_attn: fa2\n") == "absent");
+  CHECK(attention("flash_attn: disabled\n") == "");
+  CHECK(attention("attn_implementation: eager\n") == "");
+}
+
 }  // namespace lockstep::tests

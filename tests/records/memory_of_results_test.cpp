@@ -15,7 +15,6 @@ const std::map<std::string, std::string>& exceptions() {
       {"MLP-v0.7-bert-Google-gpu-v100-8-TF2.0-thr", "the system's description gives neither memory nor micro-batch"},
       {"TT-l31-8b-Full-A6000",
        "its optimizer frees each gradient in the backward pass and pages its state to the host"},
-      {"QW-72B-QLoRA-1-8192", "4.2 GiB above the published peak of 75.6, and 0.2 above what the GPU has"},
       {"L-3219", "the page's own peak, 150,032 MiB, exceeds the 143,771 MiB of an H200"},
       {"L-3220", "as L-3219"}};
   return all;

@@ -1,0 +1,138 @@
+// Facts that replace the software's defaults: fused layers are faster than layers in steps, and an exchange during the
+// backward pass is no slower than one after it. Then the calendar time of trainings whose split is searched.
+#include "sim/job_prediction/job_calendar.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
+#include "sim/quantity/calendar.hpp"
+#include "sim/stack/priors.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_job.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+sim::JobQuestion transformer_in(const char* software, const char* model) {
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = model;
+  job.job.gpu.stated = "A100";
+  job.job.software.stated = software;
+  job.gpus = {1};
+  job.job.batch_per_gpu = 2;
+  return job;
+}
+
+TEST_CASE("a fused layer is faster than one in steps, and without effect where the model has none", "[job]") {
+  using Fact = std::optional<bool> sim::Job::*;
+  struct Case {
+    const char* model;
+    Fact fact;
+    bool has_layer;
+  };
+  for (const Case& one :
+       {Case{"llama3_2_1b", &sim::Job::fused_norms, true}, Case{"gpt2", &sim::Job::fused_norms, false},
+        Case{"llama3_2_1b", &sim::Job::fused_rotary, true}, Case{"gpt2", &sim::Job::fused_gelu, true},
+        Case{"llama3_2_1b", &sim::Job::fused_gelu, false}, Case{"gpt2", &sim::Job::fused_loss, true},
+        Case{"gpt2", &sim::Job::fused_attention, true}})
+    for (const char* software : {"HuggingFace", "NeMo"}) {
+      INFO(one.model << " in " << software);
+      sim::JobQuestion job = transformer_in(software, one.model);
+      job.job.*one.fact = true;
+      const double fused = rates(job).front();
+      job.job.*one.fact = false;
+      const double in_steps = rates(job).front();
+      if (one.has_layer)
+        CHECK(fused > in_steps);
+      else
+        CHECK(fused == in_steps);
+    }
+}
+
+TEST_CASE("without a fact, layers run as by the software's default", "[job]") {
+  for (const auto& [software, is_fused] : {std::pair{"HuggingFace", false}, std::pair{"NeMo", true}}) {
+    INFO(software);
+    const sim::JobQuestion usual = transformer_in(software, "llama3_2_1b");
+    sim::JobQuestion given = usual;
+    given.job.fused_norms = given.job.fused_rotary = given.job.fused_loss = is_fused;
+    CHECK(rates(given) == rates(usual));
+  }
+}
+
+TEST_CASE("networks of convolutions refuse facts about layers that they do not have", "[job]") {
+  sim::JobQuestion job = small_job();
+  job.job.fused_norms = true;
+  CHECK_THAT(error_of([&] { (void)sim::predict_job(job, catalogue(), 1); }),
+             Contains("fused_norms: resnet50 has no such layers; allowed: of transformers"));
+}
+
+TEST_CASE("gradients that are exchanged during the backward pass are no slower than after it", "[job]") {
+  for (const char* software : {"Megatron-LM", "DeepSpeed"}) {
+    INFO(software);
+    sim::JobQuestion job = transformer_in(software, "llama3_2_1b");
+    job.job.batch_per_gpu = 0;
+    job.job.global_batch = 64;
+    job.gpus = {64};
+    job.job.split.give("tensor", 1);
+    job.job.split.give("micro_batch", 1);
+    job.job.split.give("sharding", "zero1");
+    job.job.overlap = true;
+    const double during = rates(job).front();
+    job.job.overlap = false;
+    const double after = rates(job).front();
+    CHECK(during > after);
+    CHECK(during < 2 * after);  // at most the shorter of the two is hidden
+  }
+}
+
+TEST_CASE("Megatron-DeepSpeed exchanges gradients after the last backward pass, as its engine of pipelines does") {
+  sim::JobQuestion job = transformer_in("Megatron-DeepSpeed", "llama3_2_1b");
+  job.gpus = {8};
+  CHECK_FALSE(sim::predict_job(job, catalogue(), 1).scenario.communication.overlap);
+  job.job.overlap = true;
+  CHECK(sim::predict_job(job, catalogue(), 1).scenario.communication.overlap);
+}
+
+sim::JobQuestion training_of_70b() {
+  sim::JobQuestion job;
+  job.job.model.stated = "llama3_70b";
+  job.job.gpu.stated = "H100";
+  job.job.global_batch = 1024;
+  job.gpus = {1024};
+  job.tokens = 1e12;
+  return job;
+}
+
+Json tokens_of(const sim::JobQuestion& job) {
+  return sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
+}
+
+TEST_CASE("a searched split trains as fast as the same split if it is given, but published trainings took longer") {
+  const sim::JobQuestion searched = training_of_70b();
+  const sim::JobPrediction predicted = sim::predict_job(searched, catalogue(), 1);
+  const double factor = sim::over_fastest(predicted);
+  const sim::Constant& fitted = catalogue().constants.at(sim::kTrainingOverFastest);
+  CHECK(factor == Approx(sim::prior_of(sim::kTrainingOverFastest).value * fitted.value));
+  CHECK(factor > 1.1);
+  CHECK(factor < 1.6);
+  sim::JobQuestion given = searched;
+  const sim::ParallelSpec& best = predicted.rankings.front().best.front().spec;
+  for (const char* key : {"tensor", "pipeline", "context", "micro_batch", "virtual_stages", "sharding", "recompute",
+                          "schedule", "sequence"})
+    given.job.split.give(key, sim::parallel_format().write_value(key, best));
+  const Json with_search = tokens_of(searched), without = tokens_of(given);
+  CHECK(without.at("training_s").get<double>() == Approx(with_search.at("training_s").get<double>()).epsilon(1e-9));
+  CHECK(with_search.at("calendar_s").get<double>() == Approx(factor * without.at("calendar_s").get<double>()));
+  CHECK(sim::over_fastest(sim::predict_job(given, catalogue(), 1)) == 1);
+}
+
+TEST_CASE("the calendar time of fine-tuning, and of images, has no factor of trainings whose split is not known") {
+  sim::JobQuestion tuning = training_of_70b(), images = small_job();
+  tuning.job.split.task = sim::job::kAllWeights;
+  tuning.job.global_batch = 0;
+  images.gpus = {128};
+  images.job.epochs = 90;
+  CHECK(sim::over_fastest(sim::predict_job(tuning, catalogue(), 1)) == 1);
+  CHECK(sim::over_fastest(sim::predict_job(images, catalogue(), 1)) == 1);
+}
+
+}  // namespace
+}  // namespace lockstep::tests
