@@ -114,7 +114,7 @@ std::vector<std::string> inputs_of(const sim::PlanSpec& plan) {
 }
 
 void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
-  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::plan_json(result, argv)));
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::plan_page_json(result, argv)));
   if (o.json == kStandardOutput)
     sim::write_plan_json(result, argv, [](const std::string& piece) { std::fputs(piece.c_str(), stdout); });
   if (!o.json.empty() && o.json != kStandardOutput) {
@@ -122,7 +122,11 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
     sim::write_plan_json(result, argv, [&](const std::string& piece) { file.write(piece); });
     file.finish();
   }
-  if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
+  if (!o.csv.empty()) {
+    AtomicWriter file(o.csv);
+    sim::write_plan_csv(result, [&](const std::string& piece) { file.write(piece); });
+    file.finish();
+  }
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
   print_result(o.json, sim::plan_table(result) + o.assumed);
 }
@@ -135,7 +139,7 @@ sim::PlanWatch watch_of(const Options& o, const std::vector<std::string>& argv) 
   return {[due] { return Clock::now() >= *due; },
           [due, &o, &argv](const sim::PlanResult& so_far) {
             const Clock::time_point begin = Clock::now();
-            write_file_atomically(o.html, sim::html_page(sim::plan_json(so_far, argv)));
+            write_file_atomically(o.html, sim::html_page(sim::plan_page_json(so_far, argv)));
             *due = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(1), 20 * (Clock::now() - begin));
           }};
 }

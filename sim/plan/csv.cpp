@@ -16,16 +16,29 @@ std::string cell(const Json& value) {
   return for_csv(lines);
 }
 
-}  // namespace
-
-std::string plan_csv(const PlanResult& result) {
-  std::vector<std::string> axes, keys;
-  for (const PlanRow& row : result.rows) {
-    const Json setting = row.setting();
+// Returns the names of the axes that points show, in the order in which points first have them.
+std::vector<std::string> axes_of(const PlanResult& result) {
+  std::vector<std::string> axes;
+  const PlanPoints& points = result.plan->points;
+  const std::size_t grid = points.size() - points.listed();
+  bool has_split = false;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool is_first_split = !has_split && result.rows.state(i).has_split;
+    has_split = has_split || is_first_split;
+    if (i > 0 && i < grid && !is_first_split) continue;  // all points of the grid have the same axes
+    const Json setting = result.rows[i].setting();
     for (const auto& [axis, value] : setting.items())
       if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
   }
-  const Json first = point_json(*result.plan, result.rows.at(0));
+  return axes;
+}
+
+}  // namespace
+
+void write_plan_csv(const PlanResult& result, const std::function<void(const std::string& piece)>& write) {
+  const std::vector<std::string> axes = axes_of(result);
+  std::vector<std::string> keys;
+  const Json first = point_json(*result.plan, result.rows[0]);
   for (const auto& [key, value] : first.items())
     if (key != "setting" && key != "memory") keys.push_back(key);
   std::string text = "id";
@@ -39,7 +52,16 @@ std::string plan_csv(const PlanResult& result) {
     for (const std::string& key : keys)
       if (key != "id") text += "," + cell(point.at(key));
     text += "\n";
+    if (text.size() < kPiece) continue;
+    write(text);
+    text.clear();
   }
+  write(text);
+}
+
+std::string plan_csv(const PlanResult& result) {
+  std::string text;
+  write_plan_csv(result, [&](const std::string& piece) { text += piece; });
   return text;
 }
 
