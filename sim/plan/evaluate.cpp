@@ -226,7 +226,7 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
 
 }  // namespace
 
-Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series) {
+Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series, PointCache* cache) {
   const PlanPoint planned = plan.points[task.point];
   if (!planned.refused.empty()) return refused(planned.refused);
   const Scenario* read = nullptr;
@@ -245,7 +245,8 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series)
       if (task.baseline_gpus > 0) varied = baseline_of(*varied, task.learners);
     }
     const Scenario& s = varied ? *varied : *read;
-    const PointRequest request = request_of(plan, s, task);
+    PointRequest request = request_of(plan, s, task);
+    request.cache = cache;
     Outcome outcome = describe(s, request);
     if (searched) outcome.split = split_text(*s.parallel);
     const GpuMemory memory = memory_of(plan.limits, s, request);

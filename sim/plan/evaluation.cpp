@@ -7,6 +7,7 @@
 
 #include "engine/base/progress_line.hpp"
 #include "sim/plan/evaluate.hpp"
+#include "sim/point/point_cache.hpp"
 
 namespace lockstep::sim::plan {
 namespace {
@@ -128,11 +129,11 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
 }
 
 RunTask plan_runner(const PlanSpec& plan) {
-  return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario)](const std::string& text, bool is_first,
-                                                                            std::string& outcome) {
+  return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario), cache = std::make_shared<PointCache>()](
+             const std::string& text, bool is_first, std::string& outcome) {
     const Task task = Task::from_text(text);
     if (needs_own_process(task) && !is_first) return false;
-    outcome = evaluate(plan, task, *series).bytes();
+    outcome = evaluate(plan, task, *series, cache.get()).bytes();
     return true;
   };
 }

@@ -39,6 +39,18 @@ void finish(PlanPoint& point, std::size_t index, std::size_t count) {
                    [&](const Setting& a, const Setting& b) { return depth(a) < depth(b); });
 }
 
+// Clusters first, then numbers of GPUs, then all others.
+int place_in_order(const Axis& axis) {
+  const auto sets = [&](const char* start) {
+    return std::any_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
+      return std::any_of(value.settings.begin(), value.settings.end(),
+                         [&](const Setting& s) { return s.pointer.rfind(start, 0) == 0; });
+    });
+  };
+  if (sets("/cluster")) return 0;
+  return sets("/gpus") || sets("/nodes") ? 1 : 2;
+}
+
 // Returns a text that identifies the settings of a scaling curve.
 std::string curve_key(const std::vector<Setting>& settings) {
   std::string key;
@@ -68,6 +80,20 @@ PlanPoints::PlanPoints(std::vector<Axis> axes, std::vector<AxisValue> listed)
     stride *= axes_[axis].values.size();
   }
   size_ = stride + listed_.size();
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) order_.push_back(axis);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t a, std::size_t b) { return place_in_order(axes_[a]) < place_in_order(axes_[b]); });
+}
+
+std::size_t PlanPoints::in_order(std::size_t n) const {
+  if (n >= grid()) return n;
+  std::size_t point = 0;
+  for (std::size_t i = order_.size(); i-- > 0;) {
+    const std::size_t values = axes_[order_[i]].values.size();
+    point += n % values * strides_[order_[i]];
+    n /= values;
+  }
+  return point;
 }
 
 PlanPoint PlanPoints::operator[](std::size_t index) const {

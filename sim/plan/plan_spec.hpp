@@ -120,6 +120,9 @@ class PlanPoints {
   std::size_t listed() const { return listed_.size(); }
   PlanPoint operator[](std::size_t point) const;
   PlanPoint front() const { return (*this)[0]; }
+  /// Returns the point that is predicted as number `n`. Neighbours in this order have the same cluster and number of
+  /// GPUs where they can, so that a process reads and measures each cluster once.
+  std::size_t in_order(std::size_t n) const;
   /// Returns the scaling curve of each point, numbered from 0. Points that differ only in the number of GPUs have the
   /// same curve.
   std::vector<std::uint32_t> curves() const;
@@ -133,6 +136,7 @@ class PlanPoints {
   std::vector<Axis> axes_;
   std::vector<AxisValue> listed_;
   std::vector<std::size_t> strides_;  // points between two values of an axis
+  std::vector<std::size_t> order_;    // axes, the slowest one of in_order() first
   std::size_t size_ = 0;
 };
 

@@ -40,7 +40,7 @@ class Planner {
     for (std::size_t from = 0; from < plan_.points.size(); from += kPointsAtOnce) {
       std::vector<Task> tasks;
       for (std::size_t i = from; i < std::min(from + kPointsAtOnce, plan_.points.size()); ++i)
-        tasks.push_back(task_of(i, plan_.refine.coarse));
+        tasks.push_back(task_of(plan_.points.in_order(i), plan_.refine.coarse));
       evaluation_.run(tasks, "points", [this](const Task& task, const Outcome& outcome) {
         result_.rows.set(task.point, task.fidelity, outcome);
         show_so_far();
