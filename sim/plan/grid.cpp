@@ -39,7 +39,7 @@ void finish(PlanPoint& point, std::size_t index, std::size_t count) {
                    [&](const Setting& a, const Setting& b) { return depth(a) < depth(b); });
 }
 
-// Clusters first, then numbers of GPUs, then all others.
+// Puts clusters first, then numbers of GPUs, then all other axes.
 int place_in_order(const Axis& axis) {
   const auto sets = [&](const char* start) {
     return std::any_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {

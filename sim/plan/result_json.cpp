@@ -6,6 +6,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/plan/around.hpp"
 #include "sim/plan/plan_result.hpp"
+#include "sim/plan/row_writer.hpp"
 
 namespace lockstep::sim::plan {
 namespace {
@@ -238,25 +239,25 @@ Json plan_page_json(const PlanResult& result, const std::vector<std::string>& ar
   return rounded(std::move(json));
 }
 
-void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
+void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv, int jobs,
                      const std::function<void(const std::string& piece)>& write) {
   const std::string all = text_of(all_but_points(result, argv)), null = "null";
   const std::string place = "\n  \"points\": ";  // in the outermost object
   const std::size_t points = all.find(place + null) + place.size();
-  std::string piece = all.substr(0, points);
-  const char* before = "[\n    ";
-  for (const PlanRow& row : result.rows) {
-    piece += before;
-    for (const char c : text_of(point_json(*result.plan, row))) {
-      piece += c;
-      if (c == '\n') piece += "    ";
+  write(all.substr(0, points));
+  const auto text_of_rows = [&](std::size_t from, std::size_t until) {
+    std::string text;
+    for (std::size_t row = from; row < until; ++row) {
+      text += row == 0 ? "[\n    " : ",\n    ";
+      for (const char c : text_of(point_json(*result.plan, result.rows[row]))) {
+        text += c;
+        if (c == '\n') text += "    ";
+      }
     }
-    before = ",\n    ";
-    if (piece.size() < kPiece) continue;
-    write(piece);
-    piece.clear();
-  }
-  write(piece + (result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
+    return text;
+  };
+  write_rows(result.rows.size(), jobs, text_of_rows, write);
+  write((result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
 }
 
 }  // namespace lockstep::sim::plan

@@ -10,6 +10,7 @@
 #include "sim/plan/around.hpp"
 #include "sim/plan/evaluate.hpp"
 #include "sim/plan/grid.hpp"
+#include "sim/plan/row_writer.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/plan/small_plans.hpp"
@@ -141,6 +142,25 @@ TEST_CASE("a page has the points nearest to the frontier, and the number of the 
   CHECK(ids.count(page.at("answer").at("recommended")) == 1);
   const std::vector<std::size_t> near = sim::nearest_to_frontier(result, 10);
   for (const std::size_t i : near) CHECK(ids.count(plan.points[i].id) == 1);
+}
+
+TEST_CASE("rows are written in order, whatever the number of processes") {
+  const auto text_of = [](std::size_t from, std::size_t until) {
+    std::string text;
+    for (std::size_t i = from; i < until; ++i) text += std::to_string(i) + "\n";
+    return text;
+  };
+  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{19999}, std::size_t{51234}})
+    for (const int jobs : {0, 1, 2, 5}) {
+      std::string text;
+      sim::write_rows(rows, jobs, text_of, [&](const std::string& piece) { text += piece; });
+      CHECK((text == text_of(0, rows)));
+    }
+  const auto dies = [&](std::size_t from, std::size_t until) {
+    if (from > 30000) raise(SIGKILL);
+    return text_of(from, until);
+  };
+  CHECK_THROWS_AS(sim::write_rows(50000, 2, dies, [](const std::string&) {}), std::runtime_error);
 }
 
 }  // namespace lockstep::tests
