@@ -113,16 +113,20 @@ std::vector<std::string> inputs_of(const sim::PlanSpec& plan) {
   return inputs;
 }
 
-void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
-  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::plan_json(result, argv)));
+void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv, int jobs) {
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::plan_page_json(result, argv)));
   if (o.json == kStandardOutput)
-    sim::write_plan_json(result, argv, [](const std::string& piece) { std::fputs(piece.c_str(), stdout); });
+    sim::write_plan_json(result, argv, jobs, [](const std::string& piece) { std::fputs(piece.c_str(), stdout); });
   if (!o.json.empty() && o.json != kStandardOutput) {
     AtomicWriter file(o.json);
-    sim::write_plan_json(result, argv, [&](const std::string& piece) { file.write(piece); });
+    sim::write_plan_json(result, argv, jobs, [&](const std::string& piece) { file.write(piece); });
     file.finish();
   }
-  if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
+  if (!o.csv.empty()) {
+    AtomicWriter file(o.csv);
+    sim::write_plan_csv(result, jobs, [&](const std::string& piece) { file.write(piece); });
+    file.finish();
+  }
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
   print_result(o.json, sim::plan_table(result) + o.assumed);
 }
@@ -135,7 +139,7 @@ sim::PlanWatch watch_of(const Options& o, const std::vector<std::string>& argv) 
   return {[due] { return Clock::now() >= *due; },
           [due, &o, &argv](const sim::PlanResult& so_far) {
             const Clock::time_point begin = Clock::now();
-            write_file_atomically(o.html, sim::html_page(sim::plan_json(so_far, argv)));
+            write_file_atomically(o.html, sim::html_page(sim::plan_page_json(so_far, argv)));
             *due = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(1), 20 * (Clock::now() - begin));
           }};
 }
@@ -145,7 +149,8 @@ int jobs_of(const Options& o, const sim::MpiSession& session) {
   return session.size() > 1 ? 1 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-int work_out(const Options& o, const std::vector<std::string>& argv, const sim::PlanSpec& plan, sim::Workers& workers) {
+int work_out(const Options& o, const std::vector<std::string>& argv, const sim::PlanSpec& plan, sim::Workers& workers,
+             int jobs) {
   const std::string journal_path = journal_of(o);
   std::optional<sim::Journal> kept;
   if (!journal_path.empty()) {
@@ -159,7 +164,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
   const sim::PlanResult result = sim::work_out(plan, evaluation, watch_of(o, argv));
   if (o.resume && !o.quiet)
     std::fprintf(stderr, "%zu simulations taken up, %zu done\n", evaluation.resumed(), evaluation.simulated());
-  write_outputs(o, result, argv);
+  write_outputs(o, result, argv, jobs);
   return result.recommended ? 0 : 1;
 }
 
@@ -217,7 +222,7 @@ int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& sessi
   if (session.rank() > 0) return sim::serve_mpi(session, jobs_of(o, session), runner, o.patience_s) ? 0 : 1;
   const auto workers = sim::mpi_workers(session, jobs_of(o, session), runner, o.patience_s);
   try {
-    return work_out(o, argv, *plan, *workers);
+    return work_out(o, argv, *plan, *workers, jobs_of(o, session));
   } catch (const InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return report_error(argv, o.is_of_words ? "plan job" : "plan", status_of(error), error.what(), 2);

@@ -74,11 +74,10 @@ std::string death_text(int status) {
 
 void ToParent::send(char kind, const std::string& text) const {
   const std::uint64_t size = text.size();
-  char header[kHeader];
-  header[0] = kind;
-  std::memcpy(header + 1, &size, sizeof size);
-  write_whole(fd_, header, sizeof header);
-  write_whole(fd_, text.data(), text.size());
+  std::string message(kHeader, kind);
+  std::memcpy(message.data() + 1, &size, sizeof size);
+  message += text;
+  write_whole(fd_, message.data(), message.size());
 }
 
 void ToParent::send(const std::string& message) const {

@@ -46,13 +46,15 @@ std::string AnsweredJob::table() const {
   return job_table(predicted_, catalogue_.get());
 }
 
-// With several numbers of GPUs and a split, the scenario has a variant for each number.
+// With several numbers of GPUs, the scenario may have variants. Returns the one that has the largest number.
 LoadedScenario AnsweredJob::loaded() const {
   const Json file = scenario();
   std::string name;
-  for (const Json& variant : file.value("variants", Json::array()))
-    if (variant.at("set").at("/gpus") == Json::array({predicted_.largest().gpus}))
+  for (const Json& variant : file.value("variants", Json::array())) {
+    const Json& gpus = variant.at("set").at("/gpus");
+    if (std::find(gpus.begin(), gpus.end(), Json(predicted_.largest().gpus)) != gpus.end())
       name = variant.at("name").get<std::string>();
+  }
   return ScenarioTemplate::parse(file.dump(), predicted_.scenario.name, name).with({});
 }
 

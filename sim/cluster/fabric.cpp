@@ -65,6 +65,8 @@ class FatTree : public Hops {
         weights_.push_back(product);
         product *= digits(level, digit);
       }
+    const bool is_plain = levels() == 2 && tree_.up[0] == 1 && tree_.count == std::vector<int>{1, 1};
+    if (routing_ != Routing::ecmp && is_plain && tree_.down[0] % tree_.up[1] == 0) nodes_of_open_unit_ = tree_.down[0];
     first_.push_back(0);
     for (int level = 0; level < levels(); ++level) first_.push_back(first_.back() + places(level) * ports(level));
   }
@@ -91,11 +93,7 @@ class FatTree : public Hops {
 
   // In a tree of two levels a unit is a leaf with its nodes. The uplink is the destination modulo the uplinks. It is
   // the same for all leaves if the uplinks divide the leaf's nodes.
-  int nodes_of_unit() const override {
-    if (routing_ == Routing::ecmp || !closed_.empty()) return 0;
-    const bool is_plain = levels() == 2 && tree_.up[0] == 1 && tree_.count == std::vector<int>{1, 1};
-    return is_plain && tree_.down[0] % tree_.up[1] == 0 ? tree_.down[0] : 0;
-  }
+  int nodes_of_unit() const override { return closed_.empty() ? nodes_of_open_unit_ : 0; }
   UnitLink unit_of(int link) const override {
     const int nodes = nodes_of_unit();
     if (nodes == 0) return {0, link};
@@ -258,6 +256,7 @@ class FatTree : public Hops {
   std::unordered_set<int> closed_;  // dead links
   std::vector<int> first_;          // cable of a level's first place
   std::vector<int> weights_;        // of a level's digits
+  int nodes_of_open_unit_ = 0;      // nodes_of_unit() without dead links
 };
 
 // Each node has a cable to the next node in every dimension; the way back uses the previous node's cable.

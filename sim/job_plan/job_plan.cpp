@@ -101,6 +101,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
   if (sequence_tokens > 0) machine.calendar = calendar_interval(predicted);
   machine.over_fastest = over_fastest(predicted);
   machine.scenario = job_scenario(predicted, catalogue);
+  machine.baseline_gpus = predicted.question.baseline_gpus();
   machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
 }
@@ -115,16 +116,16 @@ bool fills_nodes(Machine& machine, const Catalogue& catalogue) {
   return machine.refused.empty();
 }
 
-// True if one of several numbers of GPUs cannot run the job. Each then becomes a machine, and can be refused alone.
-bool has_failing_size(const std::vector<Machine>& machines, const Catalogue& catalogue) {
+// True if one of several numbers of GPUs cannot run the job, or exchanges gradients in another way than the largest.
+// Each number then becomes a machine, with its own scenario or the reason why it is refused.
+bool has_different_sizes(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
     if (machine.question.gpus.size() < 2) return false;
     try {
-      (void)prepare_job(machine.question, catalogue);
+      return prepare_job(machine.question, catalogue).in_node != nullptr;
     } catch (const InputError&) {
       return true;
     }
-    return false;
   });
 }
 
@@ -232,7 +233,7 @@ Json machine_axis(const std::vector<Machine>& machines, const std::vector<Machin
   for (const Machine& machine : machines) {
     Json set = Json::object();
     for (const auto& member : machine.scenario.items()) set["/" + member.key()] = member.value();
-    if (machine.has_own_size) set["/baseline/gpus"] = machine.question.gpus.front();
+    if (machine.has_own_size) set["/baseline/gpus"] = machine.baseline_gpus;
     values.push_back({{"name", name_of(machine)}, {"shown", machine.shown}, {"set", set}});
     if (!machine.price.empty())
       values.back()["prices"]["gpu"] = {
@@ -349,7 +350,7 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   const Json objective = job_objective(words);
   std::vector<Machine> machines = list_machines(words, catalogue);
   const bool is_searched = searches_splits(machines, catalogue),
-             has_own_sizes = is_searched || needs_default_batch(words) || has_failing_size(machines, catalogue);
+             has_own_sizes = is_searched || needs_default_batch(words) || has_different_sizes(machines, catalogue);
   if (has_own_sizes) machines = expand_gpu_counts(std::move(machines), words, catalogue, is_searched);
   if (is_searched) compare_in_one_software(machines, catalogue);
   std::vector<PricedGpu> gpus;

@@ -26,6 +26,7 @@ struct Machine {
   std::string work;           ///< how `samples` were derived, as a text
   bool has_own_size = false;  ///< the scenario is for a single number of GPUs
   bool is_in_closed_form = false;
+  int baseline_gpus = 0;                     ///< JobQuestion::baseline_gpus()
   std::optional<CalendarInterval> calendar;  ///< for models of sequences
   double over_fastest = 1;                   ///< factor on the calendar time (job_calendar.hpp)
   std::string refused;                       ///< why it cannot run; then only the question and `shown` are valid

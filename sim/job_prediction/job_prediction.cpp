@@ -9,6 +9,7 @@
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/measured_step.hpp"
+#include "sim/job_prediction/node_exchange.hpp"
 #include "sim/job_prediction/peak_check.hpp"
 #include "sim/job_prediction/replica_search.hpp"
 #include "sim/program/gpu_memory.hpp"
@@ -312,6 +313,10 @@ JobPrediction prepare(const JobQuestion& question, const Catalogue& catalogue) {
     row.efficiency.memory = row.samples_per_s.memory;
     if (tasks.training) row.training = prediction_at(*tasks.training, predicted, gpus);
     predicted.rows.push_back(std::move(row));
+  }
+  if (const auto in_node = question_in_node(question, catalogue); in_node && !question.is_split()) {
+    JobPrediction own = prepare(*in_node, catalogue);
+    if (exchange_differs(own, predicted)) replace_rows_in_node(predicted, std::move(own));
   }
   return predicted;
 }

@@ -2,8 +2,10 @@
 // Predicts a training job from its facts, with constants fitted to published results and calibrated intervals. Facts
 // that are not given are assumed, and listed.
 //
-// One scenario serves all numbers of GPUs. Its cluster, software and exchange are those of the largest number.
-// `simulate` and `plan` make the same prediction from that scenario.
+// One scenario serves all numbers of GPUs. Its cluster, software and exchange are those of the largest number. If one
+// node exchanges gradients in another way than several do, numbers of GPUs within a node have their own scenario
+// (node_exchange.hpp). `simulate` and `plan` make the same prediction from these scenarios.
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +50,7 @@ struct RefusedGpus {
 struct [[nodiscard]] JobPrediction {
   JobQuestion question;                    ///< with a searched split if prepare_job() found that no GPU holds the model
   Job job;                                 ///< from resolve_job()
-  Scenario scenario;                       ///< serves all numbers of GPUs
+  Scenario scenario;                       ///< serves all numbers of GPUs, except those of `in_node`
   IntervalCalibration of_whole_training;   ///< interval of a training's calendar time
   std::optional<Assumption> over_fastest;  ///< factor on a training's calendar time (training_over_fastest())
   std::optional<JobLoss> loss;             ///< none: the model or the task has no law of the loss
@@ -57,6 +59,8 @@ struct [[nodiscard]] JobPrediction {
   SplitQuestion split;                     ///< keys of the split that the search may choose
   std::vector<SplitRanking>
       rankings;  ///< for each number of GPUs, if splits are searched; `scenario` has the split of the largest
+  std::shared_ptr<const JobPrediction>
+      in_node;  ///< numbers of GPUs within one node, if it exchanges gradients in another way than `scenario`; else null
 
   const JobRow& largest() const;
   std::vector<const QuantityTask*> tasks() const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/job_prediction/node_exchange.hpp"
 #include "sim/point/best_splits.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
@@ -139,14 +140,16 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& large
 }
 
 // Adds a variant with the found split for each number of GPUs. Returns the variants' names.
-std::vector<std::string> add_splits(const JobPrediction& predicted, const Scenario& scenario, Json& file) {
+std::vector<std::string> add_splits(const JobPrediction& predicted, Json& file) {
   std::vector<std::string> names;
   for (const SplitRanking& ranking : predicted.rankings) {
-    const Json split = to_json(scenario_with_split(scenario, ranking.best.front().spec, ranking.gpus)).at("parallel");
+    const Scenario scenario = scenario_with_split(predicted.scenario, ranking.best.front().spec, ranking.gpus);
     names.push_back(std::to_string(ranking.gpus) + " GPUs");
-    file["variants"].push_back(
-        {{"name", names.back()},
-         {"set", {{"/gpus", Json::array({ranking.gpus})}, {"/baseline/gpus", ranking.gpus}, {"/parallel", split}}}});
+    file["variants"].push_back({{"name", names.back()},
+                                {"set",
+                                 {{"/gpus", Json::array({ranking.gpus})},
+                                  {"/baseline/gpus", ranking.gpus},
+                                  {"/parallel", to_json(scenario).at("parallel")}}}});
   }
   return names;
 }
@@ -156,23 +159,30 @@ CalibrationSpec calibration_at(const JobRow& row, const Catalogue& catalogue) {
   return {calibration_of(rate, catalogue), calibration_of(row.training ? row.training->task : rate, catalogue)};
 }
 
-}  // namespace
-
-Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
+// Writes the scenario of the largest number of GPUs.
+Json scenario_file(const JobPrediction& predicted, const Catalogue& catalogue) {
   const JobRow& largest = predicted.largest();
-  const QuantityPrediction& rate = largest.samples_per_s;
   if (largest.gpus == 1 && !predicted.question.has_machine) {
     JobQuestion on_machine = predicted.question;
     on_machine.has_machine = true;
-    return job_scenario(prepare_job(on_machine, catalogue), catalogue);
+    return scenario_file(prepare_job(on_machine, catalogue), catalogue);
   }
   Scenario scenario = predicted.scenario;
-  scenario.uncertainty = rate.task.target.front().scenario.uncertainty;
+  scenario.uncertainty = largest.samples_per_s.task.target.front().scenario.uncertainty;
   scenario.uncertainty.calibration = calibration_at(largest, catalogue);
-  Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.job.gpu.id),
-                                           predicted.job.has_carried_rate()));
+  return to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.job.gpu.id),
+                                      predicted.job.has_carried_rate()));
+}
+
+}  // namespace
+
+Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
+  Json file = scenario_file(predicted, catalogue);
   std::vector<std::string> variants{""};
-  if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);
+  if (predicted.rankings.size() > 1) variants = add_splits(predicted, file);
+  if (predicted.in_node)
+    variants = add_node_variants(
+        predicted, [&](const JobPrediction& in_node) { return scenario_file(in_node, catalogue); }, file);
   for (const std::string& variant : variants)  // the reader refuses values that no scenario may have
     ScenarioTemplate::parse(file.dump(), "--scenario", variant).with({});
   return file;

@@ -100,12 +100,17 @@ std::optional<double> listed_value(const std::string& constant, const Inputs& in
   return value;
 }
 
-// Explains how one scenario serves all rows, and how the training time follows from the iterations.
-std::string meaning_text(const JobQuestion& question, const Inputs& inputs, const Catalogue& catalogue) {
+// Explains which scenario serves which rows, and how the training time follows from the iterations.
+std::string meaning_text(const JobPrediction& predicted, const Inputs& inputs, const Catalogue& catalogue) {
+  const JobQuestion& question = predicted.question;
   const int least = *std::min_element(question.gpus.begin(), question.gpus.end()), most = question.largest();
   const int of_node = joined_gpus_of(question, catalogue);
   std::string text;
-  if (1 < least && least <= of_node && most > of_node)
+  if (predicted.in_node)
+    text += "Up to " + gpus_text(predicted.in_node->question.largest()) +
+            " exchange gradients in another way than more GPUs do. Efficiency of the other rows is relative to " +
+            baseline_text(question) + " with their own exchange.\n";
+  else if (1 < least && least <= of_node && most > of_node)
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
   return text + training_text(inputs);
@@ -185,7 +190,7 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
          refused_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") + job_tokens_text(predicted) +
          task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
          (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") + "\n" +
-         inputs_text(predicted, inputs) + meaning_text(question, inputs, catalogue);
+         inputs_text(predicted, inputs) + meaning_text(predicted, inputs, catalogue);
 }
 
 Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {

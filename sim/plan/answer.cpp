@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "engine/base/expected_count.hpp"
 #include "engine/base/text.hpp"
@@ -160,30 +160,34 @@ std::string machine_text(const PlanRow& row) {
 std::vector<std::size_t> best_of_machines(const PlanResult& result) {
   const Objective& objective = result.plan->objective;
   const auto key = [&](std::size_t i) {
-    const PlanRow& row = result.rows[i];
-    const double time_s = row.outcome.time_s, cost = row.money.is_known ? row.money.cost : 0;
+    const RowState& row = result.rows.state(i);
     const bool misses_time = objective.kind == ObjectiveKind::least_cost_by_deadline && !row.meets_objective;
-    const bool by_time = objective.wants_least_time() ? row.meets_objective || !row.money.is_known : misses_time;
-    return std::make_tuple(!row.meets_objective, by_time ? time_s : cost, by_time ? cost : time_s, i);
+    const bool by_time = objective.wants_least_time() ? row.meets_objective || !row.is_priced : misses_time;
+    return std::make_tuple(!row.meets_objective, by_time ? row.time_s : row.cost, by_time ? row.cost : row.time_s, i);
   };
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < result.rows.size(); ++i)
-    if (result.rows[i].outcome.is_ok()) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  std::set<std::string> seen;
-  std::vector<std::size_t> best;
-  for (std::size_t i : order) {
-    const PlanRow& row = result.rows[i];
-    const bool is_compared = !row.point->machine.empty() || best.size() < kMachinesCompared;
-    if (is_compared && seen.insert(row.machine()).second) best.push_back(i);
+  std::map<std::uint32_t, std::size_t> best_of;  // by machine
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    if (!result.rows.state(i).is_ok()) continue;
+    std::size_t& best = best_of.emplace(result.rows.state(i).machine, i).first->second;
+    if (key(i) < key(best)) best = i;
   }
+  std::vector<std::size_t> best;
+  for (const auto& [machine, row] : best_of) best.push_back(row);
+  std::sort(best.begin(), best.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::size_t compared = 0;
+  const auto is_left_out = [&](std::size_t i) {
+    if (!result.rows.state(i).is_listed_machine && compared >= kMachinesCompared) return true;
+    ++compared;
+    return false;
+  };
+  best.erase(std::remove_if(best.begin(), best.end(), is_left_out), best.end());
   return best;
 }
 
 std::string answer_text(const PlanResult& result) {
   const Objective& objective = result.plan->objective;
   if (!result.focus()) return "No point could be predicted.";
-  const PlanRow& row = result.rows[*result.focus()];
+  const PlanRow row = result.rows[*result.focus()];
   const Outcome& o = row.outcome;
   if (!result.recommended)
     return "No point meets the objective (" + goal(objective, result.plan->prices.currency) + "). The closest is " +
@@ -195,10 +199,11 @@ std::string answer_text(const PlanResult& result) {
 std::string answer_why(const PlanResult& result) {
   const Objective& objective = result.plan->objective;
   const std::string& currency = result.plan->prices.currency;
+  const std::vector<RowState>& states = result.rows.states();
   const auto ok = static_cast<std::size_t>(
-      std::count_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.outcome.is_ok(); }));
+      std::count_if(states.begin(), states.end(), [](const RowState& r) { return r.is_ok(); }));
   const auto meeting = static_cast<std::size_t>(
-      std::count_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.meets_objective; }));
+      std::count_if(states.begin(), states.end(), [](const RowState& r) { return r.meets_objective; }));
   if (!result.recommended)
     return "None of " + of(ok, "point") + " that can run meets it: " + goal(objective, currency) + ".";
   std::string text = goal(objective, currency) + " of " + of(meeting, "point") +
@@ -206,7 +211,7 @@ std::string answer_why(const PlanResult& result) {
                      ".";
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   if (!result.runner_up) return text;
-  const PlanRow &best = result.rows[*result.recommended], &other = result.rows[*result.runner_up];
+  const PlanRow best = result.rows[*result.recommended], other = result.rows[*result.runner_up];
   return text + " The runner-up, " + machine_text(other) + ", has " + comparison(result, best, other);
 }
 

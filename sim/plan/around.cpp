@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -25,20 +26,20 @@ double efficiency(const Outcome& o, const Outcome& baseline) {
 // curve.
 class Curves {
  public:
-  Curves(const PlanSpec& plan, const std::vector<PlanRow>& rows) {
-    std::map<std::string, std::size_t> first;
-    for (std::size_t i = 0; i < plan.points.size(); ++i) {
-      std::size_t& of_curve = first.emplace(curve_key(plan.points[i]), i).first->second;
-      if (!rows[of_curve].outcome.is_ok()) of_curve = i;
+  Curves(const PlanSpec& plan, const PlanRows& rows) : curves_(plan.points.curves()) {
+    constexpr auto kNone = std::numeric_limits<std::uint32_t>::max();
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      if (curves_[i] >= first_.size()) first_.resize(curves_[i] + 1, kNone);
+      std::uint32_t& first = first_[curves_[i]];
+      if (first == kNone || !rows.state(first).is_ok()) first = static_cast<std::uint32_t>(i);
     }
-    for (const PlanPoint& point : plan.points) first_.push_back(first.at(curve_key(point)));
   }
-  std::size_t first_of(std::size_t point) const { return first_[point]; }
+  std::size_t first_of(std::size_t point) const { return first_[curves_[point]]; }
 
   /// Makes the baseline of `point` at `fidelity`, with the settings of outcome `o`.
   Task baseline(std::size_t point, const Outcome& o, Fidelity fidelity) const {
     Task task;
-    task.point = first_[point];
+    task.point = first_of(point);
     task.fidelity = fidelity;
     task.baseline_gpus = o.baseline_gpus;
     task.learners = o.tuned_learners;
@@ -48,29 +49,12 @@ class Curves {
   }
 
  private:
-  std::vector<std::size_t> first_;
+  std::vector<std::uint32_t> curves_;  // of each point
+  std::vector<std::uint32_t> first_;   // point of each curve
 };
 
-constexpr std::size_t kMostCandidates = 400;
-
-// Returns the points that may be recommended after a change: all that can run, or if these are very many, those nearest
-// to the frontier.
-std::vector<std::size_t> candidates_of(const PlanResult& result) {
-  const auto choice_of = [&](std::size_t i) {
-    const PlanRow& r = result.rows[i];
-    return Choice{r.outcome.time_s, r.outcome.time_s_high, r.money.is_known ? r.money.cost : 0, 0, false};
-  };
-  std::vector<Choice> frontier;
-  for (std::size_t i : result.frontier) frontier.push_back(choice_of(i));
-  std::vector<std::pair<double, std::size_t>> near;
-  for (std::size_t i = 0; i < result.rows.size(); ++i)
-    if (result.rows[i].outcome.is_ok()) near.emplace_back(distance_to_frontier(choice_of(i), frontier), i);
-  std::sort(near.begin(), near.end());
-  if (near.size() > kMostCandidates) near.resize(kMostCandidates);
-  std::vector<std::size_t> candidates;
-  for (const auto& [distance, i] : near) candidates.push_back(i);
-  return candidates;
-}
+constexpr std::size_t kMostCandidates = 400;  // points that may be recommended after a change
+constexpr std::size_t kRowsAtOnce = 200000;   // whose baselines are predicted in one run
 
 class Around {
  public:
@@ -80,7 +64,8 @@ class Around {
         result_(result),
         curves_(plan, result.rows),
         focus_(*result.focus()),
-        candidates_(candidates_of(result)),
+        row_(result.rows[focus_]),
+        candidates_(nearest_to_frontier(result, kMostCandidates)),
         workers_(scenario_with(plan, plan.points[focus_].settings).variants.front().workers) {}
 
   void tell() {
@@ -90,7 +75,7 @@ class Around {
       if (!concerns_any(v)) continue;
       if (concerns(v, row().outcome)) tasks.push_back(varied(v.name));
       for (std::size_t i : candidates_)
-        if (concerns(v, result_.rows[i].outcome))
+        if (concerns(v, candidate(i).outcome))
           for (const std::string& variation : {std::string(), v.name}) tasks.push_back(in_closed_form(i, variation));
     }
     tasks.push_back(varied("even"));
@@ -106,7 +91,12 @@ class Around {
   }
 
  private:
-  const PlanRow& row() const { return result_.rows[focus_]; }
+  const PlanRow& candidate(std::size_t row) const {
+    auto read = read_.find(row);
+    if (read == read_.end()) read = read_.emplace(row, result_.rows.read(row, false)).first;
+    return read->second;
+  }
+  const PlanRow& row() const { return row_; }
   Fidelity refined() const { return plan_.refine.refined; }
 
   Task varied(const std::string& variation) const {
@@ -136,7 +126,7 @@ class Around {
   }
   bool concerns_any(const Variation& v) const {
     return std::any_of(candidates_.begin(), candidates_.end(),
-                       [&](std::size_t i) { return concerns(v, result_.rows[i].outcome); });
+                       [&](std::size_t i) { return concerns(v, candidate(i).outcome); });
   }
   // Returns false if measured delays of whole steps replace the varied part: the GPU, or the network as well.
   bool concerns(const Variation& v, const Outcome& o) const {
@@ -150,8 +140,8 @@ class Around {
   std::vector<Task> scaling_tasks() const {
     std::set<int> counts;
     for (std::size_t i = 0; i < plan_.points.size(); ++i)
-      if (curves_.first_of(i) == curves_.first_of(focus_) && result_.rows[i].outcome.gpus > 0)
-        counts.insert(result_.rows[i].outcome.gpus);
+      if (curves_.first_of(i) == curves_.first_of(focus_) && result_.rows.state(i).gpus > 0)
+        counts.insert(static_cast<int>(result_.rows.state(i).gpus));
     if (counts.size() < 3) {
       const Outcome& o = row().outcome;
       for (int n = o.gpus > o.gpus_per_node ? o.gpus_per_node : 1; n < o.gpus; n *= 2) counts.insert(n);
@@ -170,13 +160,13 @@ class Around {
   }
 
   // Returns the answer itself for its own number of GPUs.
-  const Outcome& scaled_outcome(const Task& task) const {
+  Outcome scaled_outcome(const Task& task) const {
     return task.gpus == row().outcome.gpus ? row().outcome : evaluation_.at(task);
   }
 
   // Returns the focus's best prediction over the one with limited messages: 1 if the limit changed nothing.
   double replay_over_closed_form() const {
-    const Outcome& limited = evaluation_.at(with_layers());
+    const Outcome limited = evaluation_.at(with_layers());
     const bool is_limited = limited.is_ok() && limited.fidelity != row().outcome.fidelity;
     return is_limited ? row().outcome.iteration_s / limited.iteration_s : 1;
   }
@@ -195,14 +185,14 @@ class Around {
   void tell_scaling(const std::vector<Task>& tasks) {
     std::vector<Task> baselines;
     for (const Task& task : tasks) {
-      const Outcome& o = scaled_outcome(task);
+      const Outcome o = scaled_outcome(task);
       if (o.is_ok()) baselines.push_back(curves_.baseline(focus_, o, refined()));
     }
     evaluation_.run(baselines, "baselines");
     for (const Task& task : tasks) {
-      const Outcome& o = scaled_outcome(task);
+      const Outcome o = scaled_outcome(task);
       if (!o.is_ok()) continue;
-      const Outcome& baseline = evaluation_.at(curves_.baseline(focus_, o, refined()));
+      const Outcome baseline = evaluation_.at(curves_.baseline(focus_, o, refined()));
       const Outcome scaled = scaled_like_focus(o);
       result_.scaling.push_back({scaled, efficiency(scaled, baseline)});
     }
@@ -213,7 +203,7 @@ class Around {
   Outcome varied_outcome(const Variation& v) const {
     if (!concerns(v, row().outcome)) return row().outcome;
     Outcome o = evaluation_.at(varied(v.name));
-    const Outcome& before = evaluation_.at(with_layers());
+    const Outcome before = evaluation_.at(with_layers());
     if (before.is_ok())
       for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= row().outcome.time_s / before.time_s;
     return o;
@@ -237,29 +227,28 @@ class Around {
     std::map<std::size_t, Outcome> then;
     for (std::size_t i : candidates_)
       if (const auto changed = changed_outcome(i, v)) then.emplace(i, *changed);
-    choose_anew(then, {}, told);
+    choose_anew(then, told);
     result_.sensitivity.push_back(told);
   }
 
   // Multiplies a point's best prediction by the ratio of its closed forms with and without the variation.
   std::optional<Outcome> changed_outcome(std::size_t i, const Variation& v) const {
-    Outcome o = result_.rows[i].outcome;
+    Outcome o = candidate(i).outcome;
     if (!concerns(v, o)) return o;
-    const Outcome &before = evaluation_.at(in_closed_form(i, "")), &after = evaluation_.at(in_closed_form(i, v.name));
+    const Outcome before = evaluation_.at(in_closed_form(i, "")), after = evaluation_.at(in_closed_form(i, v.name));
     if (!before.is_ok() || !after.is_ok()) return std::nullopt;
     for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= after.time_s / before.time_s;
     return o;
   }
 
   // Finds the point that the plan would recommend for these outcomes.
-  void choose_anew(const std::map<std::size_t, Outcome>& outcomes, const PriceFactors& factors,
-                   SensitivityRow& told) const {
+  void choose_anew(const std::map<std::size_t, Outcome>& outcomes, SensitivityRow& told) const {
     std::vector<Choice> choices;
     std::vector<std::size_t> rows;
     bool is_any_priced = false;
     for (const auto& [i, o] : outcomes) {
-      const PlanRow& r = result_.rows[i];
-      const Money money = money_of(plan_.prices, r.point->prices, o, factors);
+      const PlanRow& r = candidate(i);
+      const Money money = money_of(plan_.prices, r.point->prices, o);
       is_any_priced = is_any_priced || money.is_known;
       rows.push_back(i);
       choices.push_back({o.time_s, o.time_s_high, money.is_known ? money.cost : kUnknownCost,
@@ -274,32 +263,45 @@ class Around {
     told.then_cost = choices[best[0]].cost == kUnknownCost ? 0 : choices[best[0]].cost;
   }
 
-  // Adds a what-if about prices. They change costs but no times.
-  void tell_price(const std::string& what, const PriceFactors& factors) {
-    const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, factors);
-    SensitivityRow told;
-    told.what = what;
-    told.time_s = row().outcome.time_s;
-    told.cost = mine.cost;
-    told.cost_change = mine.cost / row().money.cost - 1;
-    std::map<std::size_t, Outcome> all;
-    for (std::size_t i = 0; i < result_.rows.size(); ++i)
-      if (result_.rows[i].outcome.is_ok()) all.emplace(i, result_.rows[i].outcome);
-    choose_anew(all, factors, told);
-    if (std::abs(told.cost_change) > 1e-12) result_.sensitivity.push_back(told);
-  }
-
+  // Adds what-ifs about prices. They change costs but no times, and all points are read once for all of them.
   void tell_prices() {
     if (!row().money.is_known || row().money.cost <= 0) return;
-    tell_price("GPU-hours 25 % dearer", {1.25, 1, 1});
-    tell_price("GPU-hours 25 % cheaper", {0.75, 1, 1});
-    tell_price("network twice as dear", {1, 2, 1});
-    tell_price("energy twice as dear", {1, 1, 2});
+    const std::vector<std::pair<const char*, PriceFactors>> changes{{"GPU-hours 25 % dearer", {1.25, 1, 1}},
+                                                                    {"GPU-hours 25 % cheaper", {0.75, 1, 1}},
+                                                                    {"network twice as dear", {1, 2, 1}},
+                                                                    {"energy twice as dear", {1, 1, 2}}};
+    std::vector<std::optional<std::pair<Choice, std::size_t>>> best(changes.size());
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+      if (!result_.rows.state(i).is_ok()) continue;
+      const PlanRow r = result_.rows.read(i, false);
+      for (std::size_t change = 0; change < changes.size(); ++change) {
+        const Money money = money_of(plan_.prices, r.point->prices, r.outcome, changes[change].second);
+        const Choice choice{r.outcome.time_s, r.outcome.time_s_high, money.is_known ? money.cost : kUnknownCost,
+                            money.is_known ? money.high_cost : kUnknownCost, r.is_refined};
+        auto& so_far = best[change];
+        if (meets(plan_.objective, choice) && (!so_far || is_better(plan_.objective, choice, so_far->first)))
+          so_far = {choice, i};
+      }
+    }
+    for (std::size_t change = 0; change < changes.size(); ++change) {
+      const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, changes[change].second);
+      SensitivityRow told;
+      told.what = changes[change].first;
+      told.time_s = row().outcome.time_s;
+      told.cost = mine.cost;
+      told.cost_change = mine.cost / row().money.cost - 1;
+      if (const auto& chosen = best[change]) {
+        told.recommended = chosen->second;
+        told.then_time_s = chosen->first.time_s;
+        told.then_cost = chosen->first.cost == kUnknownCost ? 0 : chosen->first.cost;
+      }
+      if (std::abs(told.cost_change) > 1e-12) result_.sensitivity.push_back(told);
+    }
   }
 
   // The runs used the closed form. Their times are scaled to the prediction of the focus.
   void tell_failures() {
-    const Outcome& o = evaluation_.at(with_failures());
+    const Outcome o = evaluation_.at(with_failures());
     if (!o.is_ok()) {
       result_.warnings.push_back("the focus with failures was not simulated: " + o.why);
       return;
@@ -311,7 +313,7 @@ class Around {
   }
 
   void tell_breakdown() {
-    const Outcome& o = evaluation_.at(with_layers());
+    const Outcome o = evaluation_.at(with_layers());
     if (!o.is_ok()) return;
     Breakdown b;
     b.row = focus_;
@@ -328,7 +330,7 @@ class Around {
     }
     // Without jitter, no GPU waits for a slower one. All exposed time is then communication. With many messages, these
     // parts are in closed form but the focus is not: its waits are divided as they are.
-    const Outcome& even = evaluation_.at(varied("even"));
+    const Outcome even = evaluation_.at(varied("even"));
     const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
     const double main_waits_s = std::max(0.0, main.iteration_s - main.compute_s);
     const double longer = waits_s > 0 ? main_waits_s / waits_s : 1;
@@ -345,7 +347,9 @@ class Around {
   PlanResult& result_;
   const Curves curves_;
   const std::size_t focus_;
-  const std::vector<std::size_t> candidates_;  // points for what-ifs
+  const PlanRow row_;                            // of focus_
+  const std::vector<std::size_t> candidates_;    // points for what-ifs
+  mutable std::map<std::size_t, PlanRow> read_;  // rows of candidates_
   const std::optional<WorkersSpec> workers_;
 };
 
@@ -371,7 +375,7 @@ void collect_assumptions(const PlanSpec& plan, PlanResult& result) {
 
 void collect_warnings(PlanResult& result) {
   const auto warn = [&](std::size_t i) {
-    const PlanRow& row = result.rows[i];
+    const PlanRow row = result.rows[i];
     for (const std::string& line : row.outcome.warnings) {
       const std::string warning = row.point->id + ": " + line;
       if (std::find(result.warnings.begin(), result.warnings.end(), warning) == result.warnings.end())
@@ -385,19 +389,53 @@ void collect_warnings(PlanResult& result) {
 
 }  // namespace
 
+std::vector<std::size_t> nearest_to_frontier(const PlanResult& result, std::size_t most) {
+  const auto choice_of = [&](std::size_t i) {
+    const RowState& r = result.rows.state(i);
+    return Choice{r.time_s, r.time_s_high, r.cost, 0, false};
+  };
+  std::vector<Choice> frontier;
+  for (std::size_t i : result.frontier) frontier.push_back(choice_of(i));
+  std::vector<std::pair<double, std::size_t>> near;
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (result.rows.state(i).is_ok()) near.emplace_back(distance_to_frontier(choice_of(i), frontier), i);
+  std::sort(near.begin(), near.end());
+  if (near.size() > most) near.resize(most);
+  std::vector<std::size_t> nearest;
+  for (const auto& [distance, i] : near) nearest.push_back(i);
+  return nearest;
+}
+
 void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
   const Curves curves(plan, result.rows);
-  std::vector<Task> tasks;
-  const auto baseline = [&](std::size_t i) {
-    return curves.baseline(i, result.rows[i].outcome, result.rows[i].requested);
-  };
-  for (std::size_t i = 0; i < result.rows.size(); ++i)
-    if (result.rows[i].outcome.is_ok()) tasks.push_back(baseline(i));
-  evaluation.run(tasks, "baselines");
-  for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    PlanRow& row = result.rows[i];
-    if (!row.outcome.is_ok()) continue;
-    row.scaling_efficiency = efficiency(row.outcome, evaluation.at(baseline(i)));
+  PlanRows& rows = result.rows;
+  for (std::size_t from = 0; from < rows.size(); from += kRowsAtOnce) {
+    const std::size_t until = std::min(from + kRowsAtOnce, rows.size());
+    std::map<std::string, Task> tasks;  // many points share a baseline
+    std::vector<const std::string*> baselines;
+    std::vector<GpuWork> works;
+    for (std::size_t i = from; i < until; ++i) {
+      baselines.push_back(nullptr);
+      works.emplace_back();
+      if (!rows.state(i).is_ok()) continue;
+      const PlanRow row = rows.read(i, false);
+      const Task task = curves.baseline(i, row.outcome, row.requested);
+      baselines.back() = &tasks.emplace(task.key(), task).first->first;
+      works.back() = work_of(row.outcome);
+    }
+    std::vector<Task> all;
+    for (const auto& [key, task] : tasks) all.push_back(task);
+    evaluation.run(all, "baselines");
+    std::map<std::string, double> speeds;  // samples/s and GPU of the baselines; 0: unknown
+    for (const auto& [key, task] : tasks) {
+      const Outcome baseline = evaluation.at(task);
+      speeds[key] = baseline.is_ok() ? samples_per_s_and_gpu(work_of(baseline)) : 0;
+    }
+    for (std::size_t i = from; i < until; ++i) {
+      if (baselines[i - from] == nullptr) continue;
+      const double speed = speeds.at(*baselines[i - from]);
+      rows.state(i).scaling_efficiency = speed > 0 ? samples_per_s_and_gpu(works[i - from]) / speed : 0;
+    }
   }
 }
 

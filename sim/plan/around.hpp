@@ -9,6 +9,9 @@ namespace lockstep::sim::plan {
 /// settings, batch per GPU and fidelity.
 void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
+/// Returns up to `most` points that can run, those nearest to the frontier first.
+std::vector<std::size_t> nearest_to_frontier(const PlanResult& result, std::size_t most);
+
 void describe_recommendation(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
 }  // namespace lockstep::sim::plan

@@ -41,8 +41,8 @@ Setting any_convergence(const PlanSpec& plan) {
   return {"/convergence", R"({"target": "none", "train_samples": 1, "epochs": 1})", plan.path, ""};
 }
 
-std::vector<Setting> settings_of(const PlanSpec& plan, const Task& task) {
-  std::vector<Setting> settings = plan.points[task.point].settings;
+std::vector<Setting> settings_of(const PlanSpec& plan, const PlanPoint& point, const Task& task) {
+  std::vector<Setting> settings = point.settings;
   if (task.gpus > 0) {
     settings = without_gpus(settings);
     settings.push_back({"/gpus", "[" + std::to_string(task.gpus) + "]", plan.path, ""});
@@ -228,12 +228,13 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
 
 }  // namespace
 
-Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series) {
-  if (const std::string& why = plan.points[task.point].refused; !why.empty()) return refused(why);
+Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series, PointCache* cache) {
+  const PlanPoint planned = plan.points[task.point];
+  if (!planned.refused.empty()) return refused(planned.refused);
   const Scenario* read = nullptr;
   std::optional<Scenario> searched;
   try {
-    read = &scenario_with(plan, settings_of(plan, task), series);
+    read = &scenario_with(plan, settings_of(plan, planned, task), series);
     if (plan.searches_splits) read = &searched.emplace(with_best_split(*read, task));
   } catch (const InputError& error) {
     return refused(error.what());
@@ -246,7 +247,8 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series)
       if (task.baseline_gpus > 0) varied = baseline_of(*varied, task.learners);
     }
     const Scenario& s = varied ? *varied : *read;
-    const PointRequest request = request_of(plan, s, task);
+    PointRequest request = request_of(plan, s, task);
+    request.cache = cache;
     Outcome outcome = describe(s, request);
     if (searched) outcome.split = split_text(*s.parallel);
     const GpuMemory memory = memory_of(plan.limits, s, request);
@@ -259,7 +261,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series)
     }
     const PointResult point = predict_point(s, request);
     set_prediction(point, s, outcome);
-    outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
+    outcome.warnings = extrapolations(plan, planned, s, request.gpus, request.batch_per_gpu);
     set_times(plan.work, s, point, outcome);
     if (plan.failures) apply_failures(*plan.failures, s, outcome);
     if (!outcome.is_ok()) return outcome;

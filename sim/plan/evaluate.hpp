@@ -8,8 +8,8 @@ namespace lockstep::sim::plan {
 
 /// Reads the point's scenario and predicts it. An impossible point, or one that exceeds a limit, is refused. A point
 /// has failed if its simulation throws. Outcome::why has the reason. `series` reads the plan's scenario, and shares
-/// work between neighbours in the grid.
-Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series);
+/// work between neighbours in the grid; so does `cache`.
+Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series, PointCache* cache = nullptr);
 Outcome evaluate(const PlanSpec& plan, const Task& task);
 
 /// True if the task must be the first of its process, because SimGrid's engine runs only once per process.

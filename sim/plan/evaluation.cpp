@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 #include <stdexcept>
 
 #include "engine/base/progress_line.hpp"
 #include "sim/plan/evaluate.hpp"
+#include "sim/point/point_cache.hpp"
 
 namespace lockstep::sim::plan {
 namespace {
@@ -74,20 +76,19 @@ Outcome death(const std::string& why) {
 }  // namespace
 
 Evaluation::Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal)
-    : plan_(plan), workers_(workers), journal_(journal) {}
+    : plan_(plan), workers_(workers), journal_(journal), outcomes_(std::make_shared<Outcomes>(journal.folder())) {}
 
 void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
-                     const std::function<void(const Task&)>& finished) {
+                     const std::function<void(const Task&, const Outcome&)>& finished) {
   std::vector<Task> left;
+  std::set<std::string> waiting;  // so that a task that is requested twice runs once
   for (const Task& task : tasks) {
     const std::string key = task.key();
-    if (outcomes_.count(key) > 0) continue;
-    const auto kept = journal_.kept().find(key);
-    if (kept != journal_.kept().end()) {
-      outcomes_[key] = kept->second;
+    if (outcomes_->count(key) > 0) continue;
+    if (journal_.kept().count(key) > 0) {
+      outcomes_->set(key, journal_.kept().at(key));
       ++resumed_;
-    } else {
-      outcomes_[key] = {};  // so that a task that is requested twice runs once
+    } else if (waiting.insert(key).second) {
       left.push_back(task);
     }
   }
@@ -96,11 +97,11 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
   std::map<int, std::vector<std::size_t>> running;
   const auto finish = [&](std::size_t task, const Outcome& outcome) {
     const std::string key = queue.task(task).key();
-    outcomes_[key] = outcome;
     journal_.add(key, outcome);
+    outcomes_->set(key, outcome);
     ++simulated_;
     progress.advance();
-    if (finished) finished(queue.task(task));
+    if (finished) finished(queue.task(task), outcome);
   };
   while (!queue.is_empty() || !running.empty()) {
     while (!queue.is_empty() && workers_.free_slots() > 0) {
@@ -115,7 +116,7 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
       const auto chunk = running.find(event.chunk);
       if (chunk == running.end()) continue;
       if (!event.is_end) {
-        finish(chunk->second.at(event.task), Outcome::from_text(event.outcome));
+        finish(chunk->second.at(event.task), Outcome::from_bytes(event.outcome));
         continue;
       }
       const std::vector<std::size_t> rest(chunk->second.begin() + static_cast<std::ptrdiff_t>(event.task),
@@ -128,11 +129,11 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
 }
 
 RunTask plan_runner(const PlanSpec& plan) {
-  return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario)](const std::string& text, bool is_first,
-                                                                            std::string& outcome) {
+  return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario), cache = std::make_shared<PointCache>()](
+             const std::string& text, bool is_first, std::string& outcome) {
     const Task task = Task::from_text(text);
     if (needs_own_process(task) && !is_first) return false;
-    outcome = evaluate(plan, task, *series).text();
+    outcome = evaluate(plan, task, *series, cache.get()).bytes();
     return true;
   };
 }

@@ -2,7 +2,7 @@
 // Runs each task of a plan once, on workers. It takes finished tasks from the journal, records new ones there, and
 // repeats tasks of processes that died.
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,9 +20,11 @@ class Evaluation {
   /// for each simulated task, once at() knows it. If a task's process dies twice, the task has failed. Throws
   /// std::runtime_error if no worker is left.
   void run(const std::vector<Task>& tasks, const std::string& what,
-           const std::function<void(const Task&)>& finished = {});
+           const std::function<void(const Task&, const Outcome&)>& finished = {});
   /// Returns the outcome of a task that was run.
-  const Outcome& at(const Task& task) const { return outcomes_.at(task.key()); }
+  Outcome at(const Task& task) const { return outcomes_->at(task.key()); }
+  /// Returns all outcomes; they grow with every run.
+  std::shared_ptr<const Outcomes> outcomes() const { return outcomes_; }
   /// Returns the number of tasks that this run simulated; the next function, of those that the journal contained.
   std::size_t simulated() const { return simulated_; }
   std::size_t resumed() const { return resumed_; }
@@ -31,7 +33,7 @@ class Evaluation {
   const PlanSpec& plan_;
   Workers& workers_;
   Journal& journal_;
-  std::map<std::string, Outcome> outcomes_;
+  std::shared_ptr<Outcomes> outcomes_;
   std::size_t simulated_ = 0;
   std::size_t resumed_ = 0;
   int next_chunk_ = 0;

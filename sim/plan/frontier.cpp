@@ -69,16 +69,17 @@ bool meets(const Objective& objective, const Choice& point) {
   return true;
 }
 
+bool is_better(const Objective& objective, const Choice& a, const Choice& b) {
+  return objective.wants_least_time() ? std::tie(a.time_s, a.cost) < std::tie(b.time_s, b.cost)
+                                      : std::tie(a.cost, a.time_s) < std::tie(b.cost, b.time_s);
+}
+
 std::vector<std::size_t> rank_feasible(const Objective& objective, const std::vector<Choice>& points) {
   std::vector<std::size_t> order;
   for (std::size_t i : all_indices(points))
     if (meets(objective, points[i])) order.push_back(i);
-  const bool by_time = objective.wants_least_time();
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Choice &p = points[a], &q = points[b];
-    return by_time ? std::tie(p.time_s, p.cost, a) < std::tie(q.time_s, q.cost, b)
-                   : std::tie(p.cost, p.time_s, a) < std::tie(q.cost, q.time_s, b);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return is_better(objective, points[a], points[b]); });
   return order;
 }
 

@@ -35,7 +35,10 @@ std::vector<std::size_t> neighbours(const std::vector<Choice>& points, double er
 
 bool meets(const Objective& objective, const Choice& point);
 
-/// Returns the points that meet the objective, best first: by its quantity, then by the other one, then by index.
+/// True if `a` serves the objective better than `b`: by its quantity, then by the other one.
+bool is_better(const Objective& objective, const Choice& a, const Choice& b);
+
+/// Returns the points that meet the objective, best first; of equally good ones the lower index first.
 std::vector<std::size_t> rank_feasible(const Objective& objective, const std::vector<Choice>& points);
 
 /// Returns the point that misses a deadline or budget by the least; none if there are no points.

@@ -1,6 +1,7 @@
 #include "sim/plan/grid.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/format_printf.hpp"
 
@@ -21,7 +22,7 @@ void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
   override_with(point.prices.gpu_power_w, value.prices.gpu_power_w);
 }
 
-std::size_t grid_size(const PlanSpec& plan) {
+void check_size(const PlanSpec& plan) {
   std::size_t size = plan.axes.empty() ? 0 : 1;
   for (const Axis& axis : plan.axes) {
     size *= axis.values.size();
@@ -29,7 +30,6 @@ std::size_t grid_size(const PlanSpec& plan) {
       throw InputError(plan.path + ": /axes: more than " + std::to_string(kMostPoints) +
                        " points; allowed: fewer values or axes");
   }
-  return size;
 }
 
 void finish(PlanPoint& point, std::size_t index, std::size_t count) {
@@ -39,25 +39,99 @@ void finish(PlanPoint& point, std::size_t index, std::size_t count) {
                    [&](const Setting& a, const Setting& b) { return depth(a) < depth(b); });
 }
 
+// Puts clusters first, then numbers of GPUs, then all other axes.
+int place_in_order(const Axis& axis) {
+  const auto sets = [&](const char* start) {
+    return std::any_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
+      return std::any_of(value.settings.begin(), value.settings.end(),
+                         [&](const Setting& s) { return s.pointer.rfind(start, 0) == 0; });
+    });
+  };
+  if (sets("/cluster")) return 0;
+  return sets("/gpus") || sets("/nodes") ? 1 : 2;
+}
+
+// Returns a text that identifies the settings of a scaling curve.
+std::string curve_key(const std::vector<Setting>& settings) {
+  std::string key;
+  for (const Setting& s : without_gpus(settings)) key += s.pointer + "=" + s.text + "\n";
+  return key;
+}
+
+// Numbers texts in the order in which they are first seen.
+class Numbers {
+ public:
+  std::uint32_t of(const std::string& text) {
+    return numbers_.emplace(text, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(numbers_.size()); }
+
+ private:
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
 }  // namespace
 
-std::vector<PlanPoint> grid_points(const PlanSpec& plan) {
-  const std::size_t size = grid_size(plan), count = size + plan.listed.size();
-  std::vector<PlanPoint> points(count);
-  for (std::size_t i = 0; i < size; ++i) {
-    std::size_t stride = size;
-    for (const Axis& axis : plan.axes) {
-      stride /= axis.values.size();
-      const AxisValue& value = axis.values[i / stride % axis.values.size()];
-      add(points[i], axis.name, value);
-      if (axis.has_machines) points[i].machine += value.name + "\n";
+PlanPoints::PlanPoints(std::vector<Axis> axes, std::vector<AxisValue> listed)
+    : axes_(std::move(axes)), listed_(std::move(listed)), strides_(axes_.size()) {
+  std::size_t stride = axes_.empty() ? 0 : 1;
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {
+    strides_[axis] = stride;
+    stride *= axes_[axis].values.size();
+  }
+  size_ = stride + listed_.size();
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) order_.push_back(axis);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t a, std::size_t b) { return place_in_order(axes_[a]) < place_in_order(axes_[b]); });
+}
+
+std::size_t PlanPoints::in_order(std::size_t n) const {
+  if (n >= grid()) return n;
+  std::size_t point = 0;
+  for (std::size_t i = order_.size(); i-- > 0;) {
+    const std::size_t values = axes_[order_[i]].values.size();
+    point += n % values * strides_[order_[i]];
+    n /= values;
+  }
+  return point;
+}
+
+PlanPoint PlanPoints::operator[](std::size_t index) const {
+  PlanPoint point;
+  if (index < grid()) {
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      const AxisValue& value = axes_[axis].values[value_of(index, axis)];
+      add(point, axes_[axis].name, value);
+      if (axes_[axis].has_machines) point.machine += value.name + "\n";
     }
+  } else {
+    add(point, "point", listed_.at(index - grid()));
   }
-  for (std::size_t i = 0; i < plan.listed.size(); ++i) {
-    add(points[size + i], "point", plan.listed[i]);
+  finish(point, index, size_);
+  return point;
+}
+
+std::vector<std::uint32_t> PlanPoints::curves() const {
+  std::vector<std::uint32_t> curves(size_);
+  if (!listed_.empty()) {  // a listed point may continue any curve; such plans are written by hand, and small
+    Numbers numbers;
+    for (std::size_t i = 0; i < size_; ++i) curves[i] = numbers.of(curve_key((*this)[i].settings));
+    return curves;
   }
-  for (std::size_t i = 0; i < count; ++i) finish(points[i], i, count);
-  return points;
+  std::uint32_t stride = 1;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    Numbers numbers;
+    std::vector<std::uint32_t> of_value;
+    for (const AxisValue& value : axes_[axis].values) of_value.push_back(numbers.of(curve_key(value.settings)));
+    for (std::size_t i = 0; i < size_; ++i) curves[i] += stride * of_value[value_of(i, axis)];
+    stride *= numbers.size();
+  }
+  return curves;
+}
+
+PlanPoints grid_points(const PlanSpec& plan) {
+  check_size(plan);
+  return {plan.axes, plan.listed};
 }
 
 std::vector<Setting> without_gpus(const std::vector<Setting>& settings) {
@@ -65,12 +139,6 @@ std::vector<Setting> without_gpus(const std::vector<Setting>& settings) {
   for (const Setting& s : settings)
     if (s.pointer != "/gpus" && s.pointer != "/nodes") rest.push_back(s);
   return rest;
-}
-
-std::string curve_key(const PlanPoint& point) {
-  std::string key;
-  for (const Setting& s : without_gpus(point.settings)) key += s.pointer + "=" + s.text + "\n";
-  return key;
 }
 
 }  // namespace lockstep::sim::plan

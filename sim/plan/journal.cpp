@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include "engine/base/clock.hpp"
@@ -19,16 +19,39 @@ namespace {
 constexpr const char* kSchema = "lockstep/plan-journal/1";
 constexpr std::size_t kDigits = 16;  // digits of a line's checksum: a damaged line passes with probability 2^-64
 
-std::string read_all(int fd) {
-  std::string text;
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(n));
+// Reads a file line by line from its beginning.
+class Lines {
+ public:
+  explicit Lines(int fd) : fd_(fd) { lseek(fd, 0, SEEK_SET); }
+
+  /// Returns false at the end of the file. `is_whole` is false for a last line without its line end.
+  bool next(std::string& line, bool& is_whole) {
+    line.clear();
+    for (;;) {
+      const std::size_t end = text_.find('\n', begin_);
+      is_whole = end != std::string::npos;
+      line.append(text_, begin_, is_whole ? end - begin_ : std::string::npos);
+      begin_ = is_whole ? end + 1 : text_.size();
+      if (is_whole) return true;
+      if (!fill()) return !line.empty();
+    }
   }
-}
+
+ private:
+  bool fill() {
+    text_.resize(1 << 16);
+    ssize_t n = -1;
+    do n = read(fd_, text_.data(), text_.size());
+    while (n < 0 && errno == EINTR);
+    text_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    begin_ = 0;
+    return n > 0;
+  }
+
+  int fd_;
+  std::string text_;
+  std::size_t begin_ = 0;
+};
 
 Json parsed(const std::string& line) {
   return Json::parse(line, nullptr, false);
@@ -60,7 +83,8 @@ std::string journal_line(const std::string& object) {
   return all_but_end + ",\"sha256\":\"" + sha256_hex(all_but_end).substr(0, kDigits) + "\"}\n";
 }
 
-Journal::Journal(const std::string& path, const std::string& digest, bool resume) : path_(path) {
+Journal::Journal(const std::string& path, const std::string& digest, bool resume)
+    : path_(path), folder_(std::filesystem::absolute(path).parent_path().string()), kept_(folder_) {
   fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
   if (fd_ < 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
   struct stat info;
@@ -74,12 +98,14 @@ Journal::Journal(const std::string& path, const std::string& digest, bool resume
     close(fd_);
     throw;
   }
-  const std::string text = read_all(fd_);
-  if (!is_journal(text)) {
+  std::string first;
+  bool is_whole = false;
+  Lines(fd_).next(first, is_whole);
+  if (!is_journal(first + (is_whole ? "\n" : ""))) {
     close(fd_);
     throw InputError(path + ": is no journal of a plan; allowed: a new file, or one that plan has written");
   }
-  if (resume) keep_valid_lines(text, digest);
+  if (resume) keep_valid_lines(digest);
   if (!kept_.empty()) return;
   if (ftruncate(fd_, 0) != 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
   write(header(digest).dump() + "\n");
@@ -90,30 +116,40 @@ Journal::~Journal() {
 }
 
 // Keeps the lines before the first torn or altered one, and cuts the file there.
-void Journal::keep_valid_lines(const std::string& text, const std::string& digest) {
-  std::size_t begin = text.find('\n');
-  if (text.empty()) return;
-  if (begin == std::string::npos || parsed(text.substr(0, begin)) != header(digest)) {
+void Journal::keep_valid_lines(const std::string& digest) {
+  Lines lines(fd_);
+  std::string line;
+  bool is_whole = false;
+  if (!lines.next(line, is_whole)) return;
+  if (!is_whole || parsed(line) != header(digest)) {
     note_ = path_ + ": made by another plan, other inputs or another version; begun anew";
     return;
   }
-  ++begin;
-  for (std::size_t end = text.find('\n', begin); end != std::string::npos; end = text.find('\n', begin)) {
-    const Json line = parsed(checked(text.substr(begin, end - begin)));
-    try {
-      kept_[line.at("task").get<std::string>()] = Outcome::from_text(line.at("outcome").dump());
-    } catch (const std::exception&) {
-      break;
-    }
-    begin = end + 1;
+  std::size_t valid = line.size() + 1, number = 1;
+  for (;;) {
+    if (!lines.next(line, is_whole)) return;
+    ++number;
+    if (!is_whole || !keep(line)) break;
+    valid += line.size() + 1;
   }
-  if (begin == text.size()) return;
-  const bool is_last = text.find('\n', begin) == std::string::npos;
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+  const bool is_last = !is_whole;
   note_ = path_ + (is_last ? ": its last line was torn and is dropped"
-                           : " line " + std::to_string(line) + ": was altered; it and what follows are dropped");
-  if (ftruncate(fd_, static_cast<off_t>(begin)) != 0)
+                           : " line " + std::to_string(number) + ": was altered; it and what follows are dropped");
+  if (ftruncate(fd_, static_cast<off_t>(valid)) != 0)
     throw InputError(path_ + ": cannot be written: " + std::strerror(errno));
+}
+
+// Returns false for an altered line.
+bool Journal::keep(const std::string& line) {
+  const Json object = parsed(checked(line));
+  try {
+    kept_.set(object.at("task").get<std::string>(), fields_from_json<Outcome>(object.at("outcome")));
+  } catch (const Json::exception&) {
+    return false;
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
 }
 
 void Journal::write(const std::string& text) {

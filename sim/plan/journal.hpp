@@ -7,10 +7,9 @@
 //
 // The digest covers the plan, its inputs and the program. A journal with another digest is not used. If a crash tore a
 // line, or a line was altered, it is dropped with all later ones, and note() reports that.
-#include <map>
 #include <string>
 
-#include "sim/plan/task.hpp"
+#include "sim/plan/outcomes.hpp"
 
 namespace lockstep::sim::plan {
 
@@ -30,7 +29,9 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   /// Returns the stored outcomes, by Task::key().
-  const std::map<std::string, Outcome>& kept() const { return kept_; }
+  const Outcomes& kept() const { return kept_; }
+  /// Returns the journal's folder; empty for a journal that stores nothing.
+  const std::string& folder() const { return folder_; }
   /// Returns a message for the user about dropped lines, or about a replaced journal of another plan.
   const std::string& note() const { return note_; }
   /// Writes at once. Forces data to disk at most once a second, and in flush(). Throws std::runtime_error.
@@ -38,13 +39,14 @@ class Journal {
   void flush();
 
  private:
-  void keep_valid_lines(const std::string& text, const std::string& digest);
+  void keep_valid_lines(const std::string& digest);
+  bool keep(const std::string& line);
   void write(const std::string& text);
 
   int fd_ = -1;
-  std::string path_;
+  std::string path_, folder_;
   std::string note_;
-  std::map<std::string, Outcome> kept_;
+  Outcomes kept_;
   double flushed_s_ = 0;
 };
 

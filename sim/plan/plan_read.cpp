@@ -54,9 +54,10 @@ void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
               std::map<std::string, std::string>& inputs) {
   std::string first_error;
   for (std::size_t point : points) {
-    if (!plan.points[point].refused.empty()) return;
+    const PlanPoint tried = plan.points[point];
+    if (!tried.refused.empty()) return;
     try {
-      const LoadedScenario loaded = scenario_with(plan, plan.points[point].settings);
+      const LoadedScenario loaded = scenario_with(plan, tried.settings);
       inputs.insert(loaded.inputs.begin(), loaded.inputs.end());
       const Scenario& scenario = loaded.variants.front();
       if (plan.work.samples <= 0 && !scenario.convergence)

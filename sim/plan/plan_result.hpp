@@ -10,13 +10,22 @@ namespace lockstep::sim::plan {
 
 /// Returns the document; sim/plan/README.md describes its keys.
 Json plan_json(const PlanResult& result, const std::vector<std::string>& argv);
-/// Writes the same document point by point, because a plan may have many points.
-void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
+constexpr std::size_t kMostPointsOfPage = 5000;  ///< with more, a browser would take gigabytes
+/// Returns the document for a page. If the plan has more points than kMostPointsOfPage, it has those nearest to the
+/// frontier, and the number of the others under "points_left_out".
+Json plan_page_json(const PlanResult& result, const std::vector<std::string>& argv);
+/// Writes the whole document piece by piece, because a plan may have many points. `jobs`: as in write_rows()
+/// (row_writer.hpp).
+void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv, int jobs,
                      const std::function<void(const std::string& piece)>& write);
+constexpr std::size_t kPiece =
+    1 << 16;  ///< smallest number of bytes that the writers of a million points write at once
 Json point_json(const PlanSpec& plan, const PlanRow& row);
 std::string plan_table(const PlanResult& result);
 /// Writes a CSV: a row per point, a column per key of the document's points; axes first.
 std::string plan_csv(const PlanResult& result);
+/// Writes the same CSV piece by piece.
+void write_plan_csv(const PlanResult& result, int jobs, const std::function<void(const std::string& piece)>& write);
 std::string plan_markdown(const PlanResult& result);
 
 /// Returns one or two sentences: the recommendation, and why it is preferred to the runner-up.

@@ -299,11 +299,16 @@ bool has_servers_of_tensors(const PlanSpec& plan) {
   const auto says_so = [](const std::string& text) { return text.find("tensors") != std::string::npos; };
   const Json& base = plan.scenario->json();
   if (base.contains("parameter_server") && says_so(base.at("parameter_server").dump())) return true;
-  return std::any_of(plan.points.begin(), plan.points.end(), [&](const PlanPoint& point) {
-    return std::any_of(point.settings.begin(), point.settings.end(), [&](const Setting& setting) {
+  const auto is_of_tensors = [&](const AxisValue& value) {
+    return std::any_of(value.settings.begin(), value.settings.end(), [&](const Setting& setting) {
       return setting.pointer.rfind("/parameter_server", 0) == 0 && says_so(setting.text);
     });
-  });
+  };
+  const auto has_one = [&](const std::vector<AxisValue>& values) {
+    return std::any_of(values.begin(), values.end(), is_of_tensors);
+  };
+  return has_one(plan.listed) ||
+         std::any_of(plan.axes.begin(), plan.axes.end(), [&](const Axis& axis) { return has_one(axis.values); });
 }
 
 // Calls `read` with the settings of a point and of the plan. Errors name places in the plan's file.

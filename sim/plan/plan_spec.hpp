@@ -109,6 +109,37 @@ struct PlanPoint {
   std::string machine;  ///< value of the axis of machines; empty: there is none
 };
 
+/// All points of a plan: every combination of the axes' values (the last axis varies fastest), then the listed points.
+/// A point is made when it is asked for, because a plan may have a million.
+class PlanPoints {
+ public:
+  PlanPoints() = default;
+  PlanPoints(std::vector<Axis> axes, std::vector<AxisValue> listed);
+
+  std::size_t size() const { return size_; }
+  std::size_t listed() const { return listed_.size(); }
+  PlanPoint operator[](std::size_t point) const;
+  PlanPoint front() const { return (*this)[0]; }
+  /// Returns the point that is predicted as number `n`. Neighbours in this order have the same cluster and number of
+  /// GPUs where they can, so that a process reads and measures each cluster once.
+  std::size_t in_order(std::size_t n) const;
+  /// Returns the scaling curve of each point, numbered from 0. Points that differ only in the number of GPUs have the
+  /// same curve.
+  std::vector<std::uint32_t> curves() const;
+
+ private:
+  std::size_t grid() const { return size_ - listed_.size(); }
+  std::size_t value_of(std::size_t point, std::size_t axis) const {
+    return point / strides_[axis] % axes_[axis].values.size();
+  }
+
+  std::vector<Axis> axes_;
+  std::vector<AxisValue> listed_;
+  std::vector<std::size_t> strides_;  // points between two values of an axis
+  std::vector<std::size_t> order_;    // axes, the slowest one of in_order() first
+  std::size_t size_ = 0;
+};
+
 struct PlanSpec {
   std::string path;
   Json from;  ///< input of `plan job --from`; null: no file
@@ -129,7 +160,7 @@ struct PlanSpec {
   std::vector<Assumption> assumptions;  ///< in the plan file itself
   std::map<std::string, std::string> inputs;
   std::string digest;  ///< of everything that results depend on: the plan, all its files and the program's version
-  std::vector<PlanPoint> points;
+  PlanPoints points;
 };
 
 /// Returns the plan's scenario with a point's settings. Throws InputError, also if the settings contradict each other.

@@ -13,16 +13,8 @@
 namespace lockstep::sim::plan {
 namespace {
 
-Task task_of(std::size_t point, Fidelity fidelity) {
-  Task task;
-  task.point = point;
-  task.fidelity = fidelity;
-  return task;
-}
-
-bool needs_prices(const Objective& objective) {
-  return objective.kind != ObjectiveKind::least_time;
-}
+// Points that are predicted in one run. Their tasks take some 100 bytes each.
+constexpr std::size_t kPointsAtOnce = 200000;
 
 class Planner {
  public:
@@ -44,19 +36,19 @@ class Planner {
 
  private:
   void predict_coarsely() {
-    std::vector<Task> tasks;
-    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
-      tasks.push_back(task_of(i, plan_.refine.coarse));
-      PlanRow row;
-      row.point = &plan_.points[i];
-      row.outcome.status = "waiting";
-      result_.rows.push_back(row);
+    result_.rows = PlanRows(plan_, evaluation_.outcomes());
+    for (std::size_t from = 0; from < plan_.points.size(); from += kPointsAtOnce) {
+      std::vector<Task> tasks;
+      for (std::size_t i = from; i < std::min(from + kPointsAtOnce, plan_.points.size()); ++i)
+        tasks.push_back(task_of(plan_.points.in_order(i), plan_.refine.coarse));
+      evaluation_.run(tasks, "points", [this](const Task& task, const Outcome& outcome) {
+        result_.rows.set(task.point, task.fidelity, outcome);
+        show_so_far();
+      });
+      for (const Task& task : tasks)
+        if (result_.rows.state(task.point).status == RowStatus::waiting)
+          result_.rows.set(task.point, task.fidelity, evaluation_.at(task));
     }
-    evaluation_.run(tasks, "points", [this](const Task& task) {
-      set_outcome(task, evaluation_.at(task));
-      show_so_far();
-    });
-    for (const Task& task : tasks) set_outcome(task, evaluation_.at(task));
   }
 
   void show_so_far() const {
@@ -67,33 +59,16 @@ class Planner {
     watch_.show(so_far.result_);
   }
 
-  void set_outcome(const Task& task, const Outcome& outcome) {
-    PlanRow& row = result_.rows[task.point];
-    row.requested = task.fidelity;
-    row.outcome = outcome;
-    row.is_refined =
-        !outcome.is_ok() || outcome.fidelity == Fidelity::message || outcome.fidelity == plan_.refine.refined;
-    if (!outcome.is_ok()) return;
-    row.money = money_of(plan_.prices, row.point->prices, outcome);
-    if (row.money.is_known || !needs_prices(plan_.objective)) return;
-    row.outcome.status = "refused";
-    row.outcome.why = "no price for a GPU \"" + outcome.gpu + "\" of " + outcome.cluster +
-                      "; allowed: one in /prices/gpu, or in the prices of its axis value";
-    row.is_refined = true;
-  }
-
   // Updates the points that take part in the choice: their rows, times and costs.
   void look() {
     rows_.clear();
     choices_.clear();
     for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-      const PlanRow& row = result_.rows[i];
-      if (!row.outcome.is_ok()) continue;
+      if (!result_.rows.state(i).is_ok()) continue;
       rows_.push_back(i);
-      choices_.push_back(
-          {row.outcome.time_s, row.outcome.time_s_high, row.money.cost, row.money.high_cost, row.is_refined});
+      choices_.push_back(result_.rows.state(i).choice());
     }
-    const auto is_priced = [&](std::size_t i) { return result_.rows[i].money.is_known; };
+    const auto is_priced = [&](std::size_t i) { return result_.rows.state(i).is_priced; };
     if (std::none_of(rows_.begin(), rows_.end(), is_priced)) return;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (!is_priced(rows_[i])) choices_[i].cost = choices_[i].cost_high = kUnknownCost;
@@ -140,12 +115,12 @@ class Planner {
 
   // Returns the best point of every machine that the answer compares.
   std::vector<std::size_t> first_of_machines(const std::vector<std::size_t>& best) const {
-    std::set<std::string> seen;
+    std::set<std::uint32_t> seen;
     std::vector<std::size_t> first;
     for (std::size_t i : best) {
-      const PlanRow& row = result_.rows[rows_[i]];
-      if (row.point->machine.empty() && seen.size() == kMachinesCompared) break;
-      if (seen.insert(row.machine()).second) first.push_back(i);
+      const RowState& row = result_.rows.state(rows_[i]);
+      if (!row.is_listed_machine && seen.size() == kMachinesCompared) break;
+      if (seen.insert(row.machine).second) first.push_back(i);
     }
     return first;
   }
@@ -156,12 +131,12 @@ class Planner {
     if (rows.empty()) return false;
     std::vector<Task> tasks;
     for (std::size_t row : rows) tasks.push_back(task_of(row, plan_.refine.refined));
-    evaluation_.run(tasks, "refined", [this](const Task&) { show_so_far(); });
+    evaluation_.run(tasks, "refined", [this](const Task&, const Outcome&) { show_so_far(); });
     for (const Task& task : tasks) {
-      const double coarse_s = result_.rows[task.point].outcome.iteration_s;
-      const Outcome& outcome = evaluation_.at(task);
-      set_outcome(task, outcome);
-      result_.rows[task.point].is_refined = true;
+      const double coarse_s = result_.rows.read(task.point, false).outcome.iteration_s;
+      const Outcome outcome = evaluation_.at(task);
+      result_.rows.set(task.point, task.fidelity, outcome);
+      result_.rows.state(task.point).is_refined = true;
       if (outcome.is_ok() && outcome.fidelity != plan_.refine.coarse)
         errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
     }
@@ -176,9 +151,13 @@ class Planner {
       result_.warnings.push_back(format_printf(
           "%zu points within %.1f %% of the frontier are predicted in %s only; allowed: more by /refine/most",
           left_out_, 100 * std::max(plan_.refine.analytic_error, error()), name_of(plan_.refine.coarse).c_str()));
-    for (const PlanRow& row : result_.rows)
-      if (row.outcome.is_ok() && row.requested != Fidelity::analytic && row.outcome.fidelity == Fidelity::analytic)
-        result_.warnings.push_back(row.point->id +
+    const auto is_analytic = [](std::uint8_t fidelity) {
+      return static_cast<Fidelity>(fidelity) == Fidelity::analytic;
+    };
+    for (std::size_t i = 0; i < result_.rows.size(); ++i)
+      if (const RowState& row = result_.rows.state(i);
+          row.is_ok() && !is_analytic(row.requested) && is_analytic(row.fidelity))
+        result_.warnings.push_back(plan_.points[i].id +
                                    ": stays analytic, since its messages share links and are more than "
                                    "/refine/most_messages");
     if (error() > plan_.refine.analytic_error)
@@ -191,10 +170,10 @@ class Planner {
     look();
     for (std::size_t i : pareto_frontier(choices_)) {
       result_.frontier.push_back(rows_[i]);
-      result_.rows[rows_[i]].is_on_frontier = true;
+      result_.rows.state(rows_[i]).is_on_frontier = true;
     }
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      result_.rows[rows_[i]].meets_objective = meets(plan_.objective, choices_[i]);
+      result_.rows.state(rows_[i]).meets_objective = meets(plan_.objective, choices_[i]);
     const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices_);
     if (!best.empty()) result_.recommended = rows_[best[0]];
     if (const auto second = runner_up(best)) result_.runner_up = rows_[*second];
@@ -214,12 +193,6 @@ class Planner {
 };
 
 }  // namespace
-
-Json PlanRow::setting() const {
-  Json all = point->setting;
-  if (!outcome.split.empty()) all["split"] = outcome.split;
-  return all;
-}
 
 PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch) {
   return Planner(plan, evaluation, watch).work_out();

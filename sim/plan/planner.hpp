@@ -7,26 +7,9 @@
 #include <vector>
 
 #include "sim/plan/evaluation.hpp"
-#include "sim/plan/money.hpp"
+#include "sim/plan/rows.hpp"
 
 namespace lockstep::sim::plan {
-
-/// A point and its best prediction so far.
-struct PlanRow {
-  const PlanPoint* point = nullptr;
-  Outcome outcome;
-  Fidelity requested = Fidelity::analytic;
-  Money money;
-  bool is_refined = false;
-  double scaling_efficiency = 0;  ///< 0: not known
-  bool is_on_frontier = false;
-  bool meets_objective = false;
-
-  /// Returns the plan's settings for the point, and the split that the search found.
-  Json setting() const;
-  /// Returns the machine's name: the value of the plan's axis of machines, else GPU, servers and network.
-  std::string machine() const { return point->machine.empty() ? outcome.machine() : point->machine; }
-};
 
 struct ScalingRow {
   Outcome outcome;
@@ -57,7 +40,7 @@ struct Breakdown {
 /// The results of a plan. It refers to the plan, which must outlive it.
 struct [[nodiscard]] PlanResult {
   const PlanSpec* plan = nullptr;
-  std::vector<PlanRow> rows;          ///< in the order of PlanSpec::points
+  PlanRows rows;                      ///< in the order of PlanSpec::points
   std::vector<std::size_t> frontier;  ///< rows, in ascending order of time
   std::optional<std::size_t> recommended;
   std::optional<std::size_t> runner_up;

@@ -1,9 +1,12 @@
 #include <cmath>
+#include <set>
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/rounded_json.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/plan/around.hpp"
 #include "sim/plan/plan_result.hpp"
+#include "sim/plan/row_writer.hpp"
 
 namespace lockstep::sim::plan {
 namespace {
@@ -92,7 +95,7 @@ Json breakdown_json(const PlanResult& result) {
 }
 
 Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
-  const PlanRow& row = result.rows[*result.focus()];
+  const PlanRow row = result.rows[*result.focus()];
   const bool has_cost = s.why.empty() && row.money.is_known;
   Json json{{"what", s.what},
             {"time_s", known(s.why.empty(), s.time_s)},
@@ -107,8 +110,6 @@ Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
   return json;
 }
 
-constexpr std::size_t kPiece = 1 << 16;  // smallest number of bytes that are written at once
-
 std::string text_of(Json json) {
   return rounded(std::move(json)).dump(2, ' ', false, Json::error_handler_t::replace);
 }
@@ -120,8 +121,9 @@ Json all_but_points(const PlanResult& result, const std::vector<std::string>& ar
   if (!result.plan->from.is_null()) json["from"] = result.plan->from;
   json["plan"] = plan_spec_json(*result.plan);
   if (!result.is_final) {
-    const auto is_waiting = [](const PlanRow& row) { return row.outcome.status == "waiting"; };
-    json["so_far"] = {{"waiting", std::count_if(result.rows.begin(), result.rows.end(), is_waiting)},
+    const std::vector<RowState>& states = result.rows.states();
+    const auto is_waiting = [](const RowState& row) { return row.status == RowStatus::waiting; };
+    json["so_far"] = {{"waiting", std::count_if(states.begin(), states.end(), is_waiting)},
                       {"points", result.rows.size()}};
   }
   json["answer"] = {{"recommended", id_or_null(result, result.recommended)},
@@ -221,25 +223,41 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
   return rounded(std::move(json));
 }
 
-void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
+Json plan_page_json(const PlanResult& result, const std::vector<std::string>& argv) {
+  if (result.rows.size() <= kMostPointsOfPage) return plan_json(result, argv);
+  const std::vector<std::size_t> near = nearest_to_frontier(result, kMostPointsOfPage);
+  std::set<std::size_t> shown(near.begin(), near.end());
+  shown.insert(result.frontier.begin(), result.frontier.end());
+  for (const auto& row : {result.recommended, result.runner_up, result.closest})
+    if (row) shown.insert(*row);
+  for (const SensitivityRow& row : result.sensitivity)
+    if (row.recommended) shown.insert(*row.recommended);
+  Json json = all_but_points(result, argv);
+  json["points"] = Json::array();
+  for (const std::size_t row : shown) json["points"].push_back(point_json(*result.plan, result.rows[row]));
+  json["points_left_out"] = result.rows.size() - shown.size();
+  return rounded(std::move(json));
+}
+
+void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv, int jobs,
                      const std::function<void(const std::string& piece)>& write) {
   const std::string all = text_of(all_but_points(result, argv)), null = "null";
   const std::string place = "\n  \"points\": ";  // in the outermost object
   const std::size_t points = all.find(place + null) + place.size();
-  std::string piece = all.substr(0, points);
-  const char* before = "[\n    ";
-  for (const PlanRow& row : result.rows) {
-    piece += before;
-    for (const char c : text_of(point_json(*result.plan, row))) {
-      piece += c;
-      if (c == '\n') piece += "    ";
+  write(all.substr(0, points));
+  const auto text_of_rows = [&](std::size_t from, std::size_t until) {
+    std::string text;
+    for (std::size_t row = from; row < until; ++row) {
+      text += row == 0 ? "[\n    " : ",\n    ";
+      for (const char c : text_of(point_json(*result.plan, result.rows[row]))) {
+        text += c;
+        if (c == '\n') text += "    ";
+      }
     }
-    before = ",\n    ";
-    if (piece.size() < kPiece) continue;
-    write(piece);
-    piece.clear();
-  }
-  write(piece + (result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
+    return text;
+  };
+  write_rows(result.rows.size(), jobs, text_of_rows, write);
+  write((result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
 }
 
 }  // namespace lockstep::sim::plan

@@ -47,7 +47,7 @@ std::string as_markdown(const Rows& rows) {
 }
 
 std::string mark(const PlanResult& result, std::size_t row) {
-  if (!result.rows[row].outcome.is_ok()) return result.rows[row].outcome.status;
+  if (!result.rows.state(row).is_ok()) return result.rows[row].outcome.status;
   if (result.recommended == row) return "recommended";
   if (result.runner_up == row) return "runner-up";
   return result.closest == row ? "closest" : "";
@@ -55,8 +55,8 @@ std::string mark(const PlanResult& result, std::size_t row) {
 
 // True if the samples are sequences: tables then show tokens/s and MFU in place of samples/s.
 bool shows_tokens(const PlanResult& result) {
-  return std::any_of(result.rows.begin(), result.rows.end(),
-                     [](const PlanRow& row) { return row.outcome.is_ok() && row.outcome.sequence_tokens > 0; });
+  const std::vector<RowState>& states = result.rows.states();
+  return std::any_of(states.begin(), states.end(), [](const RowState& row) { return row.has_tokens; });
 }
 
 std::string mfu_text(const Outcome& o) {
@@ -69,7 +69,7 @@ std::string rate_cell(const Outcome& o, double factor = 1) {
 
 Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown) {
   const bool has_cost =
-      std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows[i].money.is_known; });
+      std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows.state(i).is_priced; });
   const bool has_tokens = shows_tokens(result);
   Rows rows{{"point", "setting", "GPUs", "memory/GPU", has_tokens ? "tokens/s" : "samples/s"}};
   if (has_tokens) rows[0].push_back("MFU");
@@ -78,7 +78,7 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
   if (result.plan->failures) rows[0].push_back("goodput");
   rows[0].insert(rows[0].end(), {"fidelity", ""});
   for (std::size_t i : shown) {
-    const PlanRow& r = result.rows[i];
+    const PlanRow r = result.rows[i];
     const Outcome& o = r.outcome;
     if (!o.is_ok()) {
       rows.push_back({r.point->id, setting_text(r)});
@@ -102,10 +102,11 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
 // Returns the best point of each machine, followed by the machines that cannot run.
 std::vector<std::size_t> shown_machines(const PlanResult& result) {
   std::vector<std::size_t> shown = best_of_machines(result);
-  std::set<std::string> seen;
-  for (std::size_t i : shown) seen.insert(result.rows[i].machine());
+  std::set<std::uint32_t> seen;
+  for (std::size_t i : shown) seen.insert(result.rows.state(i).machine);
   for (std::size_t i = 0; i < result.rows.size(); ++i)
-    if (!result.rows[i].point->machine.empty() && seen.insert(result.rows[i].machine()).second) shown.push_back(i);
+    if (const RowState& row = result.rows.state(i); row.is_listed_machine && seen.insert(row.machine).second)
+      shown.push_back(i);
   return shown;
 }
 
@@ -115,7 +116,7 @@ Rows frontier_rows(const PlanResult& result) {
   for (const auto& row : {result.recommended, result.runner_up, result.closest})
     if (row && std::find(shown.begin(), shown.end(), *row) == shown.end()) shown.push_back(*row);
   std::sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
-    const double x = result.rows[a].outcome.time_s, y = result.rows[b].outcome.time_s;
+    const double x = result.rows.state(a).time_s, y = result.rows.state(b).time_s;
     return x != y ? x < y : a < b;
   });
   return point_rows(result, shown);
@@ -166,19 +167,20 @@ Rows sensitivity_rows(const PlanResult& result) {
 }
 
 std::string counts(const PlanResult& result) {
-  std::map<std::string, std::size_t> status, fidelity, why;
-  for (const PlanRow& row : result.rows) {
-    ++status[row.outcome.status];
-    if (row.outcome.is_ok()) ++fidelity[name_of(row.outcome.fidelity)];
+  std::map<RowStatus, std::size_t> status;
+  std::map<std::string, std::size_t> fidelity;
+  for (const RowState& row : result.rows.states()) {
+    ++status[row.status];
+    if (row.is_ok()) ++fidelity[name_of(static_cast<Fidelity>(row.fidelity))];
   }
   std::string text = std::to_string(result.rows.size()) + (result.rows.size() == 1 ? " point: " : " points: ") +
-                     std::to_string(status["ok"]) + " predicted";
+                     std::to_string(status[RowStatus::ok]) + " predicted";
   std::string by;
   for (const char* name : {"analytic", "fast", "message"})
     if (fidelity[name] > 0) by += (by.empty() ? "" : ", ") + std::to_string(fidelity[name]) + " in " + name;
   if (!by.empty()) text += " (" + by + ")";
-  for (const char* name : {"refused", "failed"})
-    if (status[name] > 0) text += ", " + std::to_string(status[name]) + " " + name;
+  for (const auto& [of, name] : {std::pair(RowStatus::refused, " refused"), std::pair(RowStatus::failed, " failed")})
+    if (status[of] > 0) text += ", " + std::to_string(status[of]) + name;
   return text + ".";
 }
 
@@ -186,15 +188,16 @@ std::string counts(const PlanResult& result) {
 std::vector<std::string> reasons(const PlanResult& result) {
   constexpr std::size_t kMost = 5;
   std::vector<std::string> lines;
-  for (const char* status : {"failed", "refused"}) {
-    std::vector<const PlanRow*> rows;
-    for (const PlanRow& row : result.rows)
-      if (row.outcome.status == status) rows.push_back(&row);
-    for (std::size_t i = 0; i < rows.size() && i < kMost; ++i)
-      lines.push_back(rows[i]->point->id + " " + status + ": " + rows[i]->outcome.why);
-    if (rows.size() > kMost)
-      lines.push_back("... and " + std::to_string(rows.size() - kMost) + " more " + status +
-                      " (--json and --csv list all)");
+  for (const auto& [status, name] :
+       {std::pair(RowStatus::failed, "failed"), std::pair(RowStatus::refused, "refused")}) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      if (result.rows.state(i).status != status || ++found > kMost) continue;
+      const PlanRow row = result.rows[i];
+      lines.push_back(row.point->id + " " + name + ": " + row.outcome.why);
+    }
+    if (found > kMost)
+      lines.push_back("... and " + std::to_string(found - kMost) + " more " + name + " (--json and --csv list all)");
   }
   return lines;
 }

@@ -1,5 +1,7 @@
 #include "sim/plan/task.hpp"
 
+#include "engine/base/field_bytes.hpp"
+
 namespace lockstep::sim::plan {
 std::string Task::key() const {
   return std::to_string(point) + "|" + name_of(fidelity) + "|" + variation + "|" + std::to_string(gpus) + "|" +
@@ -23,6 +25,18 @@ std::string Outcome::text() const {
 
 Outcome Outcome::from_text(const std::string& text) {
   return fields_from_json<Outcome>(Json::parse(text));
+}
+
+std::string Outcome::bytes() const {
+  std::string bytes;
+  append_bytes(*this, bytes);
+  return bytes;
+}
+
+Outcome Outcome::from_bytes(std::string_view bytes) {
+  Outcome outcome;
+  FieldBytes(bytes).read(outcome);
+  return outcome;
 }
 
 }  // namespace lockstep::sim::plan

@@ -1,5 +1,5 @@
 #pragma once
-// The task of a worker process, and its outcome. Processes and journals exchange both as one line of JSON.
+// The task of a worker process, and its outcome. Journals have both in one line of JSON.
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,6 +107,9 @@ struct [[nodiscard]] Outcome {
   std::string text() const;
   /// Throws std::exception if the text was not written by text().
   static Outcome from_text(const std::string& text);
+  /// Returns the fields as field_bytes.hpp writes them, for processes of this run.
+  std::string bytes() const;
+  static Outcome from_bytes(std::string_view bytes);
 
   LOCKSTEP_FIELDS(status, why, fidelity, method, gpu, cluster, gpus, nodes, gpus_per_node, nics, batch_per_gpu,
                   baseline_gpus, tuned_learners, split, global_batch, sequence_tokens, mfu, iteration_s, relative_low,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/json_fields.hpp"
 #include "sim/modules.hpp"
 
 namespace lockstep::sim::plan {
@@ -19,7 +20,8 @@ struct WorkerEvent {
   int chunk = 0;
   std::size_t task = 0;  ///< index in the chunk; at the chunk's end, that of the first unfinished task
   bool is_end = false;   ///< the process or rank has ended
-  std::string outcome;   ///< Outcome::text(); at the end why the process died, empty if it ended normally
+  std::string outcome;   ///< Outcome::bytes(); at the end why the process died, empty if it ended normally
+  LOCKSTEP_FIELDS(chunk, task, is_end, outcome);
 };
 
 /// Runs a task in a worker process. Returns false if this process cannot run it but another one can. `is_first`: it is

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "engine/base/clock.hpp"
+#include "engine/base/field_bytes.hpp"
 #include "engine/base/json.hpp"
 
 #ifdef LOCKSTEP_WITH_MPI
@@ -100,12 +101,15 @@ class Post {
 };
 
 std::string text_of(const WorkerEvent& event) {
-  return Json::array({event.chunk, event.task, event.is_end, event.outcome}).dump();
+  std::string text;
+  append_bytes(event, text);
+  return text;
 }
 
 WorkerEvent event_of(const std::string& text) {
-  const Json json = Json::parse(text);
-  return {json.at(0), json.at(1), json.at(2), json.at(3)};
+  WorkerEvent event;
+  FieldBytes(text).read(event);
+  return event;
 }
 
 // Holds what rank 0 knows of another rank.

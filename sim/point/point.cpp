@@ -14,6 +14,7 @@
 #include "sim/point/describe.hpp"
 #include "sim/point/ecmp_hashes.hpp"
 #include "sim/point/learners_point.hpp"
+#include "sim/point/point_cache.hpp"
 #include "sim/point/split_point.hpp"
 #include "sim/point/workers_point.hpp"
 #include "sim/program/exchange.hpp"
@@ -108,8 +109,10 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   std::vector<TunerObservation> observed;
   const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);
   choose_flow_updates(scenario, request);
-  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));
-  apply_overheads(scenario, cluster);
+  PointCache own;
+  PointCache& cache = request.cache != nullptr ? *request.cache : own;
+  const Cluster& cluster = cache.cluster(scenario.cluster, occupied_gpus(scenario, request.gpus),
+                                         input_hosts_of(scenario), scenario.communication.message_overhead_s);
   const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
   PointResult point;
   point.gpus = request.gpus;
@@ -121,7 +124,7 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
   {
     const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
-    costs = plan_costs(rounds, cluster);
+    costs = plan_costs(rounds, cluster, &cache.costs());
     point.interval = interval_of(scenario, rounds, costs, slowest, point);
   }
   const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);

@@ -14,6 +14,8 @@
 
 namespace lockstep::sim::point {
 
+class PointCache;
+
 /// GPUs whose timelines are recorded (none: no trace), and the receiver of their events (trace.hpp) in the predicting
 /// process.
 struct TraceRequest {
@@ -33,6 +35,7 @@ struct PointRequest {
   bool has_input_spread =
       false;  ///< bounds are one standard deviation of the inputs, for a caller that calibrates them
   JitterCache* jitter = nullptr;  ///< draws that points share; must outlive the prediction
+  PointCache* cache = nullptr;    ///< of the latest cluster; must outlive the prediction
   double most_messages = 0;       ///< fast: a point with more in all its iterations uses the closed form; 0: no limit
 };
 

@@ -153,11 +153,15 @@ class ProgramOnLinks {
   std::unique_ptr<UnevenLoads> uneven_;
 };
 
+}  // namespace
+
 // Costs of a program's collectives on a cluster. They are computed with messages of one byte, once for all collectives
 // that differ only in size, such as a job's buckets.
-class CostsOfCollectives {
+class CollectiveCosts {
  public:
-  explicit CostsOfCollectives(double reduction_rate) : reduction_rate_(reduction_rate) {}
+  explicit CollectiveCosts(double reduction_rate) : reduction_rate_(reduction_rate) {}
+
+  double reduction_rate() const { return reduction_rate_; }
 
   PlanCost cost(const Plan& plan, ProgramOnLinks& program) {
     if (plan.phases.empty()) return {};
@@ -168,8 +172,11 @@ class CostsOfCollectives {
     if (known == known_.end()) {
       const Plan of_one = of_one_byte(plan);
       known_.emplace_front(of_one, plan_cost(of_one, program.units(), reduction_rate_));
-      known = known_.begin();
+      if (known_.size() > kMostKnown) known_.pop_back();
+    } else {
+      known_.splice(known_.begin(), known_, known);
     }
+    known = known_.begin();
     PlanCost cost = known->second;
     for (std::size_t p = 0; p < cost.size(); ++p)
       for (Flow& flow : cost[p].flows) flow.transfer_s *= (*bytes)[p];
@@ -189,11 +196,10 @@ class CostsOfCollectives {
     return cost;
   }
 
+  static constexpr std::size_t kMostKnown = 64;
   double reduction_rate_;
   std::list<std::pair<Plan, PlanCost>> known_;  // most recently used first
 };
-
-}  // namespace
 
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation) {
   double total = 0;
@@ -211,9 +217,13 @@ double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reductio
   return seconds_of(plan_cost(plan, UnitClasses({&plan}, cluster), reduction_rate), perturbation);
 }
 
-PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
+PlanCosts plan_costs(const Program& program, const Cluster& cluster, KnownCosts* shared) {
   PlanCosts costs;
-  CostsOfCollectives known(program.reduction_rate_bytes_per_s);
+  KnownCosts own;
+  auto& found = (shared != nullptr ? *shared : own).found;
+  if (!found || found->reduction_rate() != program.reduction_rate_bytes_per_s)
+    found = std::make_shared<CollectiveCosts>(program.reduction_rate_bytes_per_s);
+  CollectiveCosts& known = *found;
   ProgramOnLinks on_links(program, cluster);
   for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, on_links));
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);

@@ -167,7 +167,12 @@ struct [[nodiscard]] PlanCosts {
   int busy_links = 0;                        ///< upper bound of the links' numbers, exclusive
   std::shared_ptr<const UnitClasses> units;  ///< links of the messages, if the costs needed them (unit_classes.hpp)
 };
-PlanCosts plan_costs(const Program& program, const Cluster& cluster);
+/// Costs of collectives that plan_costs() has found on a cluster.
+struct KnownCosts {
+  std::shared_ptr<class CollectiveCosts> found;
+};
+/// `known`: of the same cluster; they grow. Programs whose collectives differ only in bytes then take little time.
+PlanCosts plan_costs(const Program& program, const Cluster& cluster, KnownCosts* known = nullptr);
 /// Returns the seconds of phases that run one after the other.
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation);
 

@@ -16,10 +16,11 @@ double Program::bytes_sent_per_gpu_and_iteration() const {
 }
 
 double Program::messages_per_iteration() const {
+  std::vector<double> of_plan;
+  for (const Plan& plan : plans) of_plan.push_back(static_cast<double>(plan.messages()));
   double messages = 0;
   for (const Work& w : work)
-    if (w.kind == Work::Kind::collective)
-      messages += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].messages());
+    if (w.kind == Work::Kind::collective) messages += of_plan[static_cast<std::size_t>(w.plan)];
   return iterations > 0 ? messages / iterations : 0;
 }
 

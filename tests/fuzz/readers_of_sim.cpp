@@ -77,7 +77,7 @@ Json journal(const std::string& text) {
   folder()->write("journal.jsonl", lines);
   const sim::Journal read(path, "digest", true);
   Json left = Json::array();
-  for (const auto& [key, outcome] : read.kept()) left.push_back(Json::parse(outcome.text()));
+  for (const std::string& key : read.kept().keys()) left.push_back(Json::parse(read.kept().at(key).text()));
   return left;
 }
 

@@ -44,6 +44,7 @@ Json compared(const sim::Scenario& scenario) {
 
 }  // namespace
 
+// On P100 one node exchanges gradients in another way than four.
 TEST_CASE("each point of a plan in words is the scenario and the prediction of simulate job") {
   const sim::JobPlan words = small_words();
   const sim::PlanSpec plan = plan_of(words);
@@ -56,23 +57,23 @@ TEST_CASE("each point of a plan in words is the scenario and the prediction of s
         job.job.gpu.stated = gpu;
         job.job.network.stated = network;
         job.job.batch_per_gpu = batch;
-        job.gpus = {8, 32};
-        const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-        const Json file = sim::job_scenario(predicted, catalogue());
-        const sim::Scenario of_job = sim::ScenarioTemplate::parse(file.dump(), "job").with({}).variants.front();
-        for (int row = 0; row < 2; ++row) {
+        for (std::size_t i = 0; i < 2; ++i) {
           const sim::PlanPoint& point = plan.points[at];
           INFO(point.setting.dump());
           CHECK(point.setting ==
-                Json({{"GPU", gpu}, {"network", network}, {"batch", batch}, {"nodes", words.nodes[std::size_t(row)]}}));
+                Json({{"GPU", gpu}, {"network", network}, {"batch", batch}, {"nodes", words.nodes[i]}}));
+          job.gpus = {8 * words.nodes[i]};
+          const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+          const Json file = sim::job_scenario(predicted, catalogue());
+          const sim::Scenario of_job = sim::ScenarioTemplate::parse(file.dump(), "job").with({}).variants.front();
           CHECK(compared(sim::scenario_with(plan, point.settings).variants.front()) == compared(of_job));
           sim::Task task;
           task.point = at++;
           task.fidelity = sim::Fidelity::fast;
           const sim::Outcome outcome = sim::evaluate(plan, task);
-          const sim::JobRow& of_row = predicted.rows[std::size_t(row)];
-          CHECK(outcome.samples_per_s() == Approx(of_row.samples_per_s.predicted).epsilon(1e-9));
-          CHECK(outcome.time_s == Approx(of_row.training->predicted).epsilon(1e-9));
+          const sim::JobRow& row = predicted.largest();
+          CHECK(outcome.samples_per_s() == Approx(row.samples_per_s.predicted).epsilon(1e-9));
+          CHECK(outcome.time_s == Approx(row.training->predicted).epsilon(1e-9));
         }
       }
 }

@@ -99,6 +99,30 @@ Case points_say_the_same(Draws& draws) {
   return Compared{most, {plan.command("plan job"), worst}};
 }
 
+// One, two and four nodes in one list, whatever crosses only the network of several.
+Case list_says_the_same(Draws& draws) {
+  CommandJob job = random_replicas(draws);
+  if (draws.one_in(2))
+    job.give("--algorithm", draws.of({"parameter-server", "ps-gpu", "kvstore", "sfb", "one-bit", "tree", "baidu-ring",
+                                      "halving-doubling", "theano-mpi", "cuda-aware", "sharded", "sma", "hybrid"}));
+  const int node = std::stoi(job.value("--gpus-per-node"));
+  CommandJob list = job;
+  list.give("--gpus", "1," + (node > 1 ? std::to_string(node) + "," : "") + std::to_string(2 * node) + "," +
+                          std::to_string(4 * node));
+  const sim::JobPrediction predicted = predict(list);
+  double most = -1;
+  std::string worst;
+  for (const sim::JobRow& row : predicted.rows) {
+    job.give("--gpus", row.gpus);
+    const double difference =
+        largest_difference(bounded(row.samples_per_s), bounded(predict(job).largest().samples_per_s));
+    if (difference <= most) continue;
+    most = difference;
+    worst = job.command();
+  }
+  return Compared{most, {list.command(), worst}};
+}
+
 Case json_says_the_same(Draws& draws) {
   const CommandJob job = random_training(draws);
   const sim::JobRow row = predict(job).largest();
@@ -273,6 +297,7 @@ const std::vector<Law>& laws_of_plans() {
   static const std::vector<Law> all{
       {"job and plan say the same", 1e-9, plan_says_the_same, 2},
       {"each point of a plan and its job say the same", 1e-9, points_say_the_same, 4},
+      {"each number of GPUs in a list has the answer that it has alone", 1e-9, list_says_the_same, 4},
       {"job and its JSON say the same", 1e-11, json_says_the_same},
       {"a job's table says the same to its digits", 1e-9, table_says_the_same},
       {"plan: a measured rate is predicted and widens no interval", 1e-9, plan_keeps_the_rate, 4},

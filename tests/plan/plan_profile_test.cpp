@@ -30,12 +30,19 @@ Json scattered_profile(double by) {
   return calib::to_json(profile);
 }
 
-sim::PlanResult result_with(double by) {
+struct Predicted {
+  std::unique_ptr<sim::PlanSpec> plan;  // the result refers to it
+  sim::PlanResult result;
+};
+
+Predicted predicted_with(double by) {
   SmallPlan files;
   files.plan["axes"][0]["values"] = {1};
   files.plan["scenario"]["compute"].erase("rates");
   files.plan["scenario"]["compute"]["profile"] = scattered_profile(by);
-  return worked_out(files.load());
+  auto plan = std::make_unique<sim::PlanSpec>(files.load());
+  sim::PlanResult result = worked_out(*plan);
+  return {std::move(plan), std::move(result)};
 }
 
 bool tells(const sim::Outcome& outcome, const std::string& part) {
@@ -47,7 +54,8 @@ bool tells(const sim::Outcome& outcome, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a profile that scatters widens every point's bounds, and each says so") {
-  const sim::PlanResult exact = result_with(0), scattered = result_with(0.2);
+  const Predicted of_exact = predicted_with(0), of_scattered = predicted_with(0.2);
+  const sim::PlanResult &exact = of_exact.result, &scattered = of_scattered.result;
   REQUIRE(exact.rows.size() == scattered.rows.size());
   for (std::size_t i = 0; i < exact.rows.size(); ++i) {
     const sim::Outcome &a = exact.rows[i].outcome, &b = scattered.rows[i].outcome;
@@ -62,7 +70,7 @@ TEST_CASE("a profile that scatters widens every point's bounds, and each says so
 }
 
 TEST_CASE("a point whose times nobody knows fails, and says what to do") {
-  for (const sim::PlanRow& row : result_with(0.8).rows) {
+  for (const sim::PlanRow& row : predicted_with(0.8).result.rows) {
     CHECK(row.outcome.status == "failed");
     CHECK_THAT(row.outcome.why, Contains("known to 80 % only") && Contains("measure them again"));
   }

@@ -96,7 +96,7 @@ TEST_CASE("a result written point by point is its document") {
   sim::PlanResult result = worked_out(plan);
   result.warnings.push_back("a name of two \n lines,\n  \"points\": null");
   std::string text;
-  sim::write_plan_json(result, {"plan"}, [&](const std::string& piece) { text += piece; });
+  sim::write_plan_json(result, {"plan"}, 0, [&](const std::string& piece) { text += piece; });
   Json written = Json::parse(text), document = sim::plan_json(result, {"plan"});
   CHECK(text == written.dump(2) + "\n");
   for (Json* json : {&written, &document}) json->erase("provenance");  // it has the time

@@ -29,7 +29,8 @@ TEST_CASE("a plan of all splits: each point is the fastest that a search finds a
   const sim::PlanSpec plan = files.load();
   const sim::PlanResult result = worked_out(plan);
   REQUIRE(result.rows.size() == 3);
-  for (const sim::PlanRow& row : result.rows) {
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const sim::PlanRow row = result.rows[i];
     INFO(row.point->setting.dump() << row.outcome.why);
     REQUIRE(row.outcome.is_ok());
     const sim::Scenario stated = sim::scenario_with(plan, row.point->settings).variants.front();
@@ -38,7 +39,7 @@ TEST_CASE("a plan of all splits: each point is the fastest that a search finds a
     CHECK(row.outcome.split == sim::split_text(best.spec));
     CHECK(row.setting().at("split") == row.outcome.split);
     sim::Task task;
-    task.point = static_cast<std::size_t>(&row - result.rows.data());
+    task.point = i;
     task.fidelity = sim::Fidelity::analytic;
     CHECK(sim::evaluate(plan, task).iteration_s == Approx(best.iteration.iteration_s).epsilon(1e-12));
     CHECK(row.outcome.global_batch == 64);

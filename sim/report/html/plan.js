@@ -227,7 +227,7 @@ function pointsSection(result) {
   const marks = point => [point.id === result.answer.recommended && 'recommended', point.id === result.answer.runner_up && 'runner-up', point.id === result.answer.closest && 'closest', point.on_frontier && 'frontier'].filter(Boolean);
   const isGpuCount = axis => points.every(point => point.setting[axis.name] === point.gpus);
   const number = (title, key, show) => ({title, number: true, value: point => point[key], text: point => show(point[key])});
-  const table = dataTable({caption: 'All points; refused ones break a limit of the plan', rows: points, pageSize: 25, fileName: 'points.csv', details: pointDetails(plan), sort: null, columns: [
+  const table = dataTable({caption: (result.points_left_out ? 'Points near the frontier' : 'All points') + '; refused ones break a limit of the plan', rows: points, pageSize: 25, fileName: 'points.csv', details: pointDetails(plan), sort: null, columns: [
     ...(varied.length ? [] : [{title: 'Point', value: point => point.id, rowHeader: true}]),
     ...varied.filter(axis => !isGpuCount(axis)).map((axis, index) => ({title: axisTitle(axis.name), rowHeader: index === 0, number: axis.values.every(isNumber),
       value: point => point.setting[axis.name], text: point => settingValue(point.setting[axis.name])})),
@@ -243,7 +243,8 @@ function pointsSection(result) {
                        : settingValue(point.setting[name]) === value))));
   const choose = (label, name, values) => choice(label, values, value => { chosen[name] = value; update(); });
   const counts = ['ok', 'refused', 'failed', 'waiting'].map(status => [status, points.filter(point => point.status === status).length]).filter(pair => pair[1] > 0);
-  return section('points', 'All points', h('p', {}, plural(points.length, 'point') + ': ' + counts.map(([status, count]) => format.count(count) + ' ' + status).join(', ') + '.' + refinementText(result)),
+  const leftOut = result.points_left_out ? ' ' + plural(result.points_left_out, 'point') + ' further from the frontier are left out here; --csv and --json list all.' : '';
+  return section('points', leftOut ? 'Points near the frontier' : 'All points', h('p', {}, plural(points.length, 'point') + ': ' + counts.map(([status, count]) => format.count(count) + ' ' + status).join(', ') + '.' + leftOut + refinementText(result)),
     h('div', {class: 'filters'}, choose('Show', 'status', [...counts.map(pair => pair[0]), 'on the frontier', 'objective met']),
       varied.filter(axis => axis.values.length <= 40).map(axis => choose(axisTitle(axis.name), axis.name, axis.values.map(settingValue)))), table);
 }
@@ -263,7 +264,7 @@ function planPage(result) {
   // The plan's warnings name the points that they are about, the recommended one's among them.
   const said = result.warnings || [], more = (best && best.warnings || []).filter(text => !said.some(one => one.endsWith(text)));
   const warnings = [...new Set([...said, ...more])];
-  showHeader('capacity plan', plan.name, plan.description, [['Objective', objectiveText(plan.objective)], ['Points', format.count(result.points.length)],
+  showHeader('capacity plan', plan.name, plan.description, [['Objective', objectiveText(plan.objective)], ['Points', format.count(result.points.length + (result.points_left_out || 0))],
     ...plan.axes.map(axis => [axisTitle(axis.name), axis.values.length > 8 ? plural(axis.values.length, 'value') : axis.values.map(settingValue).join(', ')])]);
   return [soFar(result.so_far), planAnswer(result, byId), warningsSection(warnings), frontierSection(result, byId), planScaling(result), planBreakdown(result, byId), sensitivitySection(result, byId),
           pointsSection(result), assumptionsSection(result.assumptions || []), provenanceSection(result.provenance)];
