@@ -84,7 +84,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
   for (std::size_t i = 0; i < targets.size(); ++i) by_source[whole_source(targets[i]->source)].push_back(i);
   std::vector<Record> known;
   for (const Record& record : records)
-    if (record.value) known.push_back(resolve_record(record, fitted.all));
+    if (record.value && record.use != Use::apart) known.push_back(resolve_record(record, fitted.all));
   const Utilisations utilisations(known, fitted.all);
   const std::vector<Record> given = given_results(records, fitted.all);
   std::vector<std::optional<LeftOut>> facts(targets.size()), results(targets.size());

@@ -30,7 +30,7 @@ struct [[nodiscard]] LeftOut {
 };
 
 /// Predicts all targets in their order on the track of facts. Then predicts those that use a result on the track of
-/// results.
+/// results. Records scored apart are no baselines.
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs);
 
