@@ -24,6 +24,7 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
     time.low_s = std::min(time.low_s, time.seconds * interval.low);
     time.high_s = std::max(time.high_s, time.seconds * interval.high);
   }
+  time.over_fastest = over_fastest(predicted);
   time.interruptions = time.seconds * calendar.interruptions_per_s;
   return time;
 }
@@ -56,6 +57,7 @@ void add_calendar(const std::optional<CalendarTime>& time, Json& json) {
   json["calendar_s_low"] = time->low_s;
   json["calendar_s_high"] = time->high_s;
   json["interruptions"] = time->interruptions;
+  if (time->over_fastest != 1) json["calendar_over_fastest"] = time->over_fastest;
 }
 
 std::string calendar_text(const JobPrediction& predicted) {

@@ -13,6 +13,7 @@ struct TrainingTime {
 
 struct CalendarTime : TrainingTime {
   double interruptions = 0;
+  double over_fastest = 1;  ///< factor that the seconds include
 };
 
 /// Returns none if no number of GPUs in the question exceeds kUndisturbedGpus, or if the question leaves interruptions
@@ -34,8 +35,8 @@ bool has_calendar(const JobQuestion& question);
 /// Returns the names of the table's columns. calendar_cells() returns the cells of a row.
 std::vector<std::string> calendar_names();
 std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time);
-/// Adds "calendar_s", "calendar_s_low", "calendar_s_high" and "interruptions" to `json`. A factor of over_fastest() is
-/// listed with the inputs.
+/// Adds "calendar_s", "calendar_s_low", "calendar_s_high" and "interruptions" to `json`, and "calendar_over_fastest" if
+/// the time includes such a factor.
 void add_calendar(const std::optional<CalendarTime>& time, Json& json);
 /// Returns lines that name the rates of interruptions and over_fastest().
 std::string calendar_text(const JobPrediction& predicted);
