@@ -52,7 +52,7 @@ test('on paper: accessible, complete, without buttons', async () => {
 });
 
 test('a language model: its loss against days, for its own batch and two others; none for images', async () => {
-  const job = {model: 'llama3_8b', gpu: 'H100', gpus: '256', global_batch: '1000', tokens: '1T', price: '2', tensor: '1'};
+  const job = {model: 'llama3_8b', gpu: 'H100', gpus: '256', global_batch: '1000', tokens: '1T', price: '2', context: '1'};
   const page = await openPage(browser, hashOf(job));
   await finished(page);
   const loss = page.locator('#loss');
