@@ -263,16 +263,19 @@ void FairFlows::share_out(int f) {
 
 // Progressive filling: the link with the least free bandwidth per flow determines the rates of its flows.
 void FairFlows::solve() {
-  shares_ = {};
+  shares_.clear();
   for (int l : touched_) {
     Link& link = links_[to_index(l)];
     link.left = link.free;
     link.unserved = link.count;
     link.sets_rates = false;
-    if (touched_.size() > kMany && link.unserved > 0) shares_.push({link.left / link.unserved, l});
+    if (touched_.size() > kMany && link.unserved > 0) shares_.emplace_back(link.left / link.unserved, l);
   }
+  std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
   for (int f : shared_) flows_[to_index(f)].new_bottleneck = kNone;
-  for (int l = tightest(); l != kNone; l = tightest()) {
+  // The last flow often gets its rate long before every link has been looked at.
+  for (std::size_t unserved = shared_.size(); unserved > 0;) {
+    const int l = tightest();
     Link& link = links_[to_index(l)];
     const double rate = std::max(0.0, link.left / link.unserved);
     link.sets_rates = true;
@@ -281,6 +284,7 @@ void FairFlows::solve() {
       Flow& flow = flows_[to_index(f)];
       if (!flow.is_shared_out || flow.new_bottleneck != kNone) continue;
       flow.new_bottleneck = l;
+      --unserved;
       flow.new_rate = rate;
       for (const Hop* hop = begin(f); hop != end(f); ++hop) {
         links_[to_index(hop->link)].left -= rate;
@@ -290,19 +294,20 @@ void FairFlows::solve() {
   }
 }
 
-// A link's free bandwidth per flow never decreases while rates of other links are fixed. So an outdated entry can only
-// be too early in the queue.
+// Some flow must be without a new rate. A link's free bandwidth per flow never decreases while rates of other links are
+// fixed. So an outdated entry can only be too early in the queue.
 int FairFlows::tightest() {
   while (!shares_.empty()) {
-    const auto [share, l] = shares_.top();
+    std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
+    const int l = shares_.back().second;
+    shares_.pop_back();
     const Link& link = links_[to_index(l)];
-    shares_.pop();
     if (link.unserved == 0) continue;
     const double now = link.left / link.unserved;
-    if (shares_.empty() || now <= shares_.top().first) return l;
-    shares_.push({now, l});
+    if (shares_.empty() || now <= shares_.front().first) return l;
+    shares_.emplace_back(now, l);
+    std::push_heap(shares_.begin(), shares_.end(), std::greater<>());
   }
-  if (touched_.size() > kMany) return kNone;
   int best = kNone;
   double least = kInfinity;
   for (int l : touched_) {

@@ -136,16 +136,15 @@ class FairFlows {
   std::vector<Flow> flows_;
   std::vector<Hop> hops_;  // of all flows: one piece of memory, for they are many
   std::size_t longest_ = 0;
-  std::vector<int> throttles_;           // unused ones, of one flow each
-  std::vector<int> unused_;              // numbers of flows
-  std::vector<int> changed_;             // links with new or ended flows since the last settling
-  std::vector<int> started_;             // flows without a rate
-  LinkEnds ends_;                        // of the links with a group
-  std::vector<int> shared_;              // flows whose rates are being computed
-  std::vector<int> touched_;             // their links
-  using Share = std::pair<double, int>;  // what a link leaves to each of its flows, link
-  std::priority_queue<Share, std::vector<Share>, std::greater<Share>>
-      shares_;  // of many touched links, not all current
+  std::vector<int> throttles_;  // unused ones, of one flow each
+  std::vector<int> unused_;     // numbers of flows
+  std::vector<int> changed_;    // links with new or ended flows since the last settling
+  std::vector<int> started_;    // flows without a rate
+  LinkEnds ends_;               // of the links with a group
+  std::vector<int> shared_;     // flows whose rates are being computed
+  std::vector<int> touched_;    // their links
+  // A heap of what each of many touched links leaves to each of its flows, with the link. Not all are current.
+  std::vector<std::pair<double, int>> shares_;
 };
 
 }  // namespace lockstep::sim::replay

@@ -92,8 +92,6 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
     flows_.push_back({messages_[m].start_s, messages_[m].bytes, most});
     together += most;
   }
-  together += add_earlier(link.link);
-  if (!is_last && together <= bandwidth * (1 + kCapacityTolerance)) return;
   if (is_as_before) {
     for (std::size_t c = link.first; c < link.last; ++c) {
       double& end_s = ends_s_[to_index(crossings_[c].message)];
@@ -101,6 +99,8 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
     }
     return;
   }
+  together += add_earlier(link.link);
+  if (!is_last && together <= bandwidth * (1 + kCapacityTolerance)) return;
   sharing_.run(flows_, bandwidth, flow_ends_s_);
   for (std::size_t c = link.first, i = 0; c < link.last; ++c, ++i) {
     const std::size_t m = to_index(crossings_[c].message);
@@ -119,33 +119,31 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   }
 }
 
-// Adds the unsent rest of earlier messages when the first of flows_ starts. Returns their total rate.
+// Adds the unsent rest of earlier messages when the first of flows_ starts, and forgets those that have ended by then.
+// Returns their total rate.
 double RoundOfMessages::add_earlier(int link) {
-  const std::vector<Earlier>& earlier = earlier_[to_index(link)];
+  std::vector<Earlier>& earlier = earlier_[to_index(link)];
   if (earlier.empty()) return 0;
   double first_s = kInfinity, together = 0;
   for (const SharingFlow& flow : flows_) first_s = std::min(first_s, flow.start_s);
+  std::size_t kept = 0;
   for (const Earlier& message : earlier) {
     const double start_s = std::max(first_s, message.start_s);
     if (message.end_s <= start_s) continue;
-    const double rate = message.bytes / (message.end_s - message.start_s);
-    flows_.push_back({start_s, rate * (message.end_s - start_s), rate});
-    together += rate;
+    flows_.push_back({start_s, message.bytes_per_s * (message.end_s - start_s), message.bytes_per_s});
+    together += message.bytes_per_s;
+    earlier[kept++] = message;
   }
+  earlier.resize(kept);
   return together;
 }
 
 void RoundOfMessages::keep_for_later(const Served& link) {
   std::vector<Earlier>& earlier = earlier_[to_index(link.link)];
-  double first_s = kInfinity;
-  for (std::size_t c = link.first; c < link.last; ++c)
-    first_s = std::min(first_s, messages_[to_index(crossings_[c].message)].start_s);
-  earlier.erase(std::remove_if(earlier.begin(), earlier.end(),
-                               [first_s](const Earlier& message) { return message.end_s <= first_s; }),
-                earlier.end());
   for (std::size_t c = link.first; c < link.last; ++c) {
     const Message& message = messages_[to_index(crossings_[c].message)];
-    earlier.push_back({message.start_s, ends_s_[to_index(crossings_[c].message)], message.bytes});
+    const double end_s = ends_s_[to_index(crossings_[c].message)];
+    earlier.push_back({message.start_s, end_s, message.bytes / (end_s - message.start_s)});
   }
 }
 

@@ -63,7 +63,7 @@ class RoundOfMessages {
   // A message of an earlier round on a link.
   struct Earlier {
     double start_s, end_s;
-    double bytes;
+    double bytes_per_s;
   };
   void gather();
   void share_out(const Served& link, bool is_last);

@@ -235,11 +235,11 @@ class IterationTime {
         const double ready_s = scenario_.communication.overlap ? pass.start_s + bucket.from_start_s : end_s;
         exchanged_s = std::max(exchanged_s, ready_s) + rule().launch_s + seconds;
       }
-    // Gradients were scattered during the passes, except those of the last block, which are scattered after them.
-    if (scatters_before && !job_.spec.waits_for_shards()) {
-      const ModelPart& first = part(stage, 0);
+    // Gradients were scattered during the passes, except those of the last block, which are scattered after them. A
+    // stage may have no block: 27 layers over 8 stages leave the output alone on the last one.
+    const ModelPart& first = part(stage, 0);
+    if (scatters_before && !job_.spec.waits_for_shards() && first.blocks > 0)
       end_s += passes_.scatter_s(job_.trained_layers[to_index(first.first_block)]);
-    }
     return std::max(end_s, exchanged_s) + copies_s(stage);
   }
 

@@ -107,6 +107,37 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
   }
 }
 
+// Balanced stages of 27 layers: 3 with the embedding, six times 4, and the output alone on the eighth.
+TEST_CASE("a plan with a stage without layers: each point is the prediction of simulate job") {
+  sim::JobPlan words;
+  words.question.job.model.stated = "deepseek_v2_lite";
+  words.tokens = "1B";
+  words.question.job.split.give("tensor", 2);
+  words.question.job.split.give("pipeline", 8);
+  words.question.job.split.give("context", 2);
+  words.question.job.split.give("expert", 1);
+  words.question.job.split.give("micro_batch", 1);
+  words.question.job.split.give("sharding", "zero3");
+  words.question.job.global_batch = 128;
+  words.gpus_by_name = {"h800-sxm", "v100-sxm2"};
+  words.nodes = {4};
+  const sim::PlanSpec plan = plan_of(words);
+  REQUIRE(plan.points.size() == 2);
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    sim::JobQuestion job = words.question;
+    job.job.gpu.stated = words.gpus_by_name[i];
+    job.gpus = {32};
+    sim::Task task;
+    task.point = i;
+    task.fidelity = sim::Fidelity::analytic;
+    const sim::Outcome outcome = sim::evaluate(plan, task);
+    INFO(outcome.why);
+    const sim::QuantityPrediction samples = sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s;
+    CHECK(outcome.samples_per_s() == Approx(samples.predicted).epsilon(1e-9));
+    CHECK(outcome.exposed_communication_s < outcome.compute_s);
+  }
+}
+
 TEST_CASE("a plan that searches splits has the fastest at each size, and says it") {
   sim::JobPlan words;
   words.question.job.model.stated = "llama3_8b";

@@ -40,6 +40,28 @@ TEST_CASE("splits by flows take the time that they take by SimGrid's messages") 
   CHECK(far <= kSplits / 10);
 }
 
+// Balanced stages of an embedding, 7 layers and an output: 3, 3 and 2 of these, and the output alone.
+// The sanitizers see if the closed form reads beyond the list of layers.
+TEST_CASE("a stage without layers scatters no layer's gradients; closed form and messages agree") {
+  for (const char* sharding : {"zero2", "zero3"}) {
+    Json scenario = split_scenario({{"pipeline", 4}, {"micro_batches", 4}, {"sharding", sharding}}, {16});
+    scenario["model"]["config"]["num_hidden_layers"] = 7;
+    const sim::Scenario read = SmallFiles(scenario, switched_cluster()).one();
+    std::vector<sim::PointJob> jobs;
+    for (const sim::Fidelity fidelity : {sim::Fidelity::fast, sim::Fidelity::message, sim::Fidelity::analytic}) {
+      sim::PointRequest request;
+      request.gpus = 16;
+      request.fidelity = fidelity;
+      request.iterations = 2;
+      jobs.push_back({&read, request});
+    }
+    const std::vector<sim::PointResult> points = sim::predict_points(jobs, 2);
+    INFO(sharding);
+    CHECK(time_of(points[0]) == Approx(time_of(points[1])).epsilon(1e-3));
+    CHECK(time_of(points[2]) == Approx(time_of(points[1])).epsilon(0.1));
+  }
+}
+
 TEST_CASE("a replay of too many events is refused, and what can do it named") {
   const Json parallel{{"tensor", 8}, {"pipeline", 8}, {"micro_batches", 65536}};
   Json scenario = split_scenario(parallel, {256});
