@@ -69,10 +69,9 @@ class JobOptionDeclarer {
   }
   void declare(const FieldName& name, std::optional<bool>& field, Range) {
     const std::string option = name.option;
-    texts_.add(
-        app_.add_flag_function(
-            option + ",!--no-" + option.substr(2), [&field](std::int64_t count) { field = count > 0; }, name.help),
-        OptionType::flag);
+    CLI::Option* const flag = app_.add_flag_function(
+        option + ",!--no-" + option.substr(2), [&field](std::int64_t count) { field = count > 0; }, name.help);
+    texts_.add(flag->multi_option_policy(CLI::MultiOptionPolicy::TakeLast), OptionType::flag);
   }
   void declare(const FieldName& name, double& field, Range limits) {
     texts_.add(app_.add_option(name.option, field, name.help)->check(number_between(limits.low, limits.high)),

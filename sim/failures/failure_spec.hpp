@@ -19,7 +19,7 @@ struct FailureSpec {
   std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage, over all nodes; none: it is never the limit
   std::optional<double> checkpoint_interval_s;          ///< none: the best interval
   std::optional<Availability> availability;             ///< of spot nodes; none: nodes are always available
-  double calendar_factor = 1;  ///< on the useful time: as published trainings took longer than predicted
+  double calendar_factor = 1;                           ///< on the time of the iterations
   std::optional<double> calendar_low,
       calendar_high;  ///< 80 % interval of the calendar time, over the prediction; none: as for iterations
 };

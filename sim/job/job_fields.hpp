@@ -98,14 +98,14 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
              "(default: by software, usually fp32)"},
         a.master_weights, b.master_weights);
   visit(Name{"fused_attention", "--fused-attention",
-             "Attention without its scores in memory (FlashAttention; default: by software and GPU)"},
+             "Attention that keeps its scores on the chip (FlashAttention; default: by software and GPU)"},
         a.fused_attention, b.fused_attention);
-  visit(Name{"fused_norms", "--fused-norms", "RMS norms are one kernel each, as Liger's (default: by software)"},
+  visit(Name{"fused_norms", "--fused-norms", "Each RMS norm is one kernel, as with Liger (default: by software)"},
         a.fused_norms, b.fused_norms);
   visit(Name{"fused_rotary", "--fused-rotary",
              "Rotary positions are one kernel each, as FlashAttention's and Liger's (default: by software)"},
         a.fused_rotary, b.fused_rotary);
-  visit(Name{"fused_gelu", "--fused-gelu", "GELUs are one kernel each (default: by software)"}, a.fused_gelu,
+  visit(Name{"fused_gelu", "--fused-gelu", "Each GELU is one kernel (default: by software)"}, a.fused_gelu,
         b.fused_gelu);
   visit(Name{"fused_loss", "--fused-loss",
              "The loss reads and writes scores in half precision, once a pass, as Liger's (default: by software)"},
@@ -126,7 +126,7 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"wire"}, a.wire, b.wire);
   visit(Name{"overlap", "--overlap-gradients",
              "Replicas exchange gradients during the backward pass, not after it (Megatron-LM's --overlap-grad-reduce, "
-             "DeepSpeed's overlap_comm; default: by software)"},
+             "DeepSpeed's overlap_comm; default: by software). With zero2 and zero3, only gathers of weights change"},
         a.overlap, b.overlap);
   visit(Name{"fusion"}, a.fusion, b.fusion);
   visit(Name{"tree_slices"}, a.tree_slices, b.tree_slices, Range{1, 10000});

@@ -99,7 +99,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
     machine.work = ", in sequences of " + std::to_string(predicted.scenario.model.tokens);
   }
   if (sequence_tokens > 0) machine.calendar = calendar_interval(predicted);
-  machine.over_fastest = over_fastest(predicted);
+  machine.over_fastest = predicted.over_fastest;
   machine.scenario = job_scenario(predicted, catalogue);
   machine.baseline_gpus = predicted.question.baseline_gpus();
   machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
@@ -383,8 +383,12 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   if (const Json energy = job_energy(words); !energy.is_null()) plan["energy"] = energy;
   if (Json failures = job_failures(words); !failures.is_null()) {
     if (const auto& calendar = machines.front().calendar) {
-      if (machines.front().over_fastest != 1)
-        failures["calendar_factor"] = fitted_factor(machines.front().over_fastest);
+      if (const auto& factor = machines.front().over_fastest) {
+        failures["calendar_factor"] = {{"value", factor->value}, {"kind", factor->kind}, {"source", factor->source}};
+        result.assumed += (result.assumed.empty() ? kNotGiven : "") + "  calendar_factor " +
+                          short_number(factor->value.get<double>()) + " (" + factor->kind + ": " + factor->source +
+                          ")\n";
+      }
       failures["calendar_low"] = fitted_factor(calendar->low);
       failures["calendar_high"] = fitted_factor(calendar->high);
     }

@@ -14,8 +14,9 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
                                           const TrainingTime& training) {
   if (!has_calendar(predicted.question)) return std::nullopt;
   const Calendar calendar = disturbed_calendar(scenario, gpus, predicted.question.storage);
-  const double share = calendar.goodput.share / over_fastest(predicted);
   CalendarTime time;
+  time.over_fastest = over_fastest(predicted);  // on every number of GPUs, so that rows compare
+  const double share = calendar.goodput.share / time.over_fastest;
   time.seconds = training.seconds / share;
   time.low_s = training.low_s / share;
   time.high_s = training.high_s / share;
@@ -24,7 +25,6 @@ std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const 
     time.low_s = std::min(time.low_s, time.seconds * interval.low);
     time.high_s = std::max(time.high_s, time.seconds * interval.high);
   }
-  time.over_fastest = over_fastest(predicted);
   time.interruptions = time.seconds * calendar.interruptions_per_s;
   return time;
 }
@@ -69,10 +69,10 @@ std::string calendar_text(const JobPrediction& predicted) {
   const std::string text = "Calendar: with interruptions, restarts and checkpoints (" + rates + ")" +
                            (storage.empty() ? "" : ", storage of " + storage) + "; --no-failures leaves them out.\n";
   if (!predicted.over_fastest) return text;
-  return text + "It is " + formatted("%.2f", over_fastest(predicted)) +
-         " times that of the fastest split: so much longer took published trainings whose split is not known\n" + "(" +
+  return text + "It includes a factor of " + formatted("%.2f", over_fastest(predicted)) +
+         ": published trainings whose split is not known took that much longer than with the fastest\nsplit (" +
          predicted.over_fastest->kind + ": " + predicted.over_fastest->source +
-         "). A given split (--tensor, --pipeline) leaves this factor out.\n";
+         "). A given split (--tensor, --pipeline) leaves it out.\n";
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -74,9 +74,9 @@ std::optional<Assumption> over_fastest(const StackModel& m) {
   StackModel of_calendar = continue_with(m, alone);
   const std::optional<double> factor = training_over_fastest(of_calendar);
   if (!factor) return std::nullopt;
-  Assumption input = alone.assumptions.back();
-  input.value = *factor;
-  return input;
+  const Assumption& constant = alone.assumptions.back();
+  return Assumption{constant.pointer, *factor, constant.kind,
+                    constant.source + "; published trainings whose split is not known, over the fastest split"};
 }
 
 Tasks make_tasks(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {

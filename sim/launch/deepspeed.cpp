@@ -24,14 +24,17 @@ void read_stage(LaunchSettings& s, Facts& f) {
   }
 }
 
-// DeepSpeed exchanges gradients during the backward pass only with "overlap_comm", by default of stage 3.
+// DeepSpeed exchanges gradients during the backward pass with "overlap_comm", which is on by default in stage 3 alone.
 void read_overlap(LaunchSettings& s, Facts& f) {
   const char* const key = "zero_optimization.overlap_comm";
   const std::string stage = f.value_of("--sharding");
-  if (const auto overlaps = s.boolean(key, "--overlap-gradients"))
-    f.give_from(*overlaps ? "--overlap-gradients" : "--no-overlap-gradients", "", s, key);
+  const LaunchSetting* const given = s.take(key, "--overlap-gradients");
+  if (given != nullptr && !given->value.is_null())
+    f.give_from(s.is_on(key, "--overlap-gradients") ? "--overlap-gradients" : "--no-overlap-gradients", "", s, key);
   else if (stage == "zero1" || stage == "zero2")
     f.give_default("--no-overlap-gradients", "", "DeepSpeed's default");
+  else if (stage == "zero3")
+    f.give_default("--overlap-gradients", "", "DeepSpeed's default in stage 3");
 }
 
 void read_offload(LaunchSettings& s, Facts& f) {

@@ -7,7 +7,7 @@
 namespace lockstep::sim::launch {
 
 /// Gives --fused-norms, --fused-rotary, --fused-gelu and --fused-loss as far as the configuration switches them on, and
-/// --no-fused-attention if it asks for attention in passes.
+/// --no-fused-attention if it requests unfused attention.
 void read_fused_layers(LaunchSettings& s, Facts& f);
 
 }  // namespace lockstep::sim::launch

@@ -35,7 +35,8 @@ void give_defaults(LaunchSettings& s, Facts& f, MegatronKeys kind) {
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-overlap"))
     f.give_default("--no-expert-overlap", "", "Megatron-LM's default");
   const bool is_fsdp = f.value_of("--sharding") == "zero3" || f.value_of("--sharding") == "zero2";
-  if (kind == MegatronKeys::arguments && !f.has("--overlap-gradients") && !is_fsdp)
+  const bool is_deepspeed = s.has("deepspeed") || s.has("deepspeed_config");
+  if (kind == MegatronKeys::arguments && !f.has("--overlap-gradients") && !is_fsdp && !is_deepspeed)
     f.give_default("--no-overlap-gradients", "", "Megatron-LM's default");
   if (f.number_of("--expert", 1) > 1 && !f.has("--expert-dispatch"))
     f.give_default("--expert-dispatch", "all-to-all", "Megatron-LM's default is an all-gather, which is not simulated");

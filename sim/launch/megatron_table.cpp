@@ -77,7 +77,7 @@ const std::vector<UnreadKeys>& megatron_unread() {
        "fake_process_group "
        "allow_transformer_engine use_mcore_models use_legacy_models spec transformer_impl deepspeed deepspeed_mpi "
        "no_pipeline_parallel use_pin_memory DDP_impl use_te flash deepspeed_mpi cf"},
-      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+      {Use::not_simulated, "predicted as the software's defaults, with fused kernels",
        "overlap_param_gather overlap_param_gather_with_optimizer_step no_align_* ddp_* "
        "gtp_* no_overlap_p2p_communication overlap_p2p_comm* overlap_p2p_communication_warmup_flush "
        "batch_p2p_comm* tp_comm_* no_tp_comm_* delay_wgrad_compute "

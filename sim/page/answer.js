@@ -82,7 +82,7 @@ function showPicture(options, summary, published) {
          summary.memory && `of ${gib(summary.memory.capacity_bytes)}`),
     tile('Training', summary.training, duration, interval + inputs, summary.hours && `${format.count(summary.hours.value)} GPU hours`),
     tile('On the calendar', summary.calendar, duration, 'With interruptions, restarts and checkpoints, at published rates of failures.' +
-      (summary.overFastest ? ` And ${fixed(summary.overFastest, 2)} times as long: so much longer took published trainings whose split is not known.` : ''),
+      (summary.overFastest ? ` It includes a factor of ${fixed(summary.overFastest, 2)}: published trainings whose split is not known took that much longer than with the fastest split.` : ''),
          isNumber(summary.interruptions) && plural(Math.round(summary.interruptions), 'interruption')),
     tile('Cost', summary.usd, format.money, `At ${options.price} USD per GPU-hour, as you gave it.`),
   ].filter(Boolean)), publishedLine(summary, published), splitLine(summary));

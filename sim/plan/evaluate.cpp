@@ -168,8 +168,8 @@ void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
     o.why = why_never(*spec.availability, o.nodes);
     return;
   }
-  o.undisturbed_s = o.time_s;
-  o.goodput = o.time_s * spec.calendar_factor / mean.wall_s;
+  o.undisturbed_s = o.time_s * spec.calendar_factor;
+  o.goodput = o.undisturbed_s / mean.wall_s;
   o.paid_share = mean.held_s / mean.wall_s;
   o.spares = process.spares;
   o.checkpoint_s = process.checkpoint_s;
@@ -189,8 +189,8 @@ ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& 
   trainings.process = process_of(spec, failing_job(s, o));
   trainings.trace = spec.availability ? &*spec.availability : nullptr;
   trainings.nodes = o.nodes;
-  trainings.useful_s = o.undisturbed_s * spec.calendar_factor;
-  const double checkpoints = trainings.useful_s / trainings.process.interval_s / o.goodput;
+  trainings.useful_s = o.undisturbed_s;
+  const double checkpoints = o.undisturbed_s / trainings.process.interval_s / o.goodput;
   trainings.runs = static_cast<int>(std::clamp(kMostCheckpoints / checkpoints, double(kFewestRuns), double(kMostRuns)));
   trainings.seed = seed;
   std::vector<double> seconds;

@@ -35,7 +35,7 @@ bool has_searched_ranks(const Job& job) {
   const auto is_given = [&](const char* key) {
     return job.split.has(key) && job.assumed.count(job::chosen_key(key)) == 0;
   };
-  for (const char* key : {"tensor", "context", "expert", "pipeline", "data", "sharding"})
+  for (const char* key : {"tensor", "context", "expert", "pipeline", "data"})
     if (is_given(key)) return false;
   return job.split.is_searched || job.assumed.count(job::chosen_key("micro_batch")) > 0;
 }

@@ -30,8 +30,9 @@ inline constexpr const char* kTrainingOverFastest = "training over fastest split
 
 /// True if the ranks of the job's split are those of the fastest split that fits: none of them was given.
 bool has_searched_ranks(const Job& job);
-/// Returns the calendar time of published trainings of language models whose split is not known, divided by the
-/// predicted calendar time with the fastest split: a fitted constant. None if ranks are given, and for fine-tuning.
+/// Returns a fitted constant: the calendar time of published trainings of language models whose split is not known, over
+/// the predicted one with the fastest split. It was fitted on more than kUndisturbedGpus GPUs. None if ranks are given,
+/// for fine-tuning, and for networks of images.
 std::optional<double> training_over_fastest(StackModel& m);
 
 }  // namespace lockstep::sim::quantity

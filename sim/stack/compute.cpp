@@ -275,16 +275,16 @@ double sustained_speed(StackModel& m, const KernelLaws& laws, Precision precisio
   return tuning * m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
-// Exponent of the speed of a software's memory-bound passes that gives the speed of its GEMMs, attention and experts.
-// Softwares call the same libraries for these kernels, but fuse the passes differently. With 0.25 to 0.6, the median
-// error over left-out sources differs by 0.4 points; with 1 it is 0.8 points larger.
-constexpr double kShareOfKernels = 0.4;
+// The speed of GEMMs, attention and experts is that of the memory-bound passes to this power. Frameworks call the same
+// libraries for these kernels, but fuse the passes differently. With 0.25 to 0.6, the median error over left-out sources
+// differs by 0.4 points; with 1 it is 0.8 points larger.
+constexpr double kKernelExponent = 0.4;
 
 // Sets the speed of GEMMs, attention and experts by their measured laws, and that of the memory-bound passes between.
 Speeds speeds_of_sequences(StackModel& m) {
   Speeds speeds;
   speeds.of_bytes = m.constant({"speed of software/" + m.stack->id + "/sequences"});
-  const double of_kernels = std::pow(speeds.of_bytes, kShareOfKernels);
+  const double of_kernels = std::pow(speeds.of_bytes, kKernelExponent);
   const KernelLaws laws = m.catalogue.kernel_laws_of(*m.gpu);
   const bool is_below_half = m.precision == Precision::fp8 || m.precision == Precision::fp4;
   if (is_below_half) speeds.of_half_kernels = of_kernels * sustained_speed(m, laws, Precision::mixed);
@@ -349,7 +349,6 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   const bool is_single = m.precision == Precision::fp32, is_sequences = m.model->tokens > 0;
   if (m.job.channels_last && m.model->is_of_sequences())
     throw InputError("channels_last: " + m.model->id + " has no images; allowed: of networks of images");
-  check_fused_layers(m);
   ComputeSpec compute;
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);

@@ -156,16 +156,6 @@ bool has_fused_attention(const StackModel& m) {
   return m.job.fused_attention.value_or(m.stack->fused_attention && has_kernel);
 }
 
-void check_fused_layers(const StackModel& m) {
-  if (m.model->tokens > 0) return;
-  const Job& job = m.job;
-  for (const auto& [name, fact] :
-       {std::pair{"fused_norms", job.fused_norms}, std::pair{"fused_rotary", job.fused_rotary},
-        std::pair{"fused_gelu", job.fused_gelu}, std::pair{"fused_loss", job.fused_loss}})
-    if (fact)
-      throw InputError(std::string(name) + ": " + m.model->id + " has no such layers; allowed: of transformers");
-}
-
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute) {
   if (m.stack->fused_attention && !m.job.fused_attention && !has_fused_attention(m))
     m.assume("fused attention", "none", m.stack->name + " has no kernels of it for " + m.gpu->name);

@@ -207,8 +207,6 @@ constexpr const char* kDecodedImages = "images decoded";
 /// True if attention keeps its scores on the chip: as given, else if the software has such kernels for the GPU. Throws
 /// InputError if such kernels are given but do not exist.
 bool has_fused_attention(const StackModel& m);
-/// Throws InputError if a network of images is said to have fused norms, rotary positions, GELUs or losses.
-void check_fused_layers(const StackModel& m);
 /// Sets the costs of transformer kernels in `compute`, by software and GPU. Requires `m.precision`.
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);
 /// Returns the job's model, with fused attention if has_fused_attention().

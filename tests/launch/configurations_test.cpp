@@ -323,8 +323,7 @@ TEST_CASE("the matrices with adapters: as listed, or the software's default") {
   CHECK(target(tune, "c.yaml") == "all");
 }
 
-TEST_CASE(
-    "layers that are one kernel each: Liger, Unsloth, axolotl's switches, torch.compile; and attention in passes") {
+TEST_CASE("layers that are one kernel each: Liger, Unsloth, axolotl's switches, torch.compile; and unfused attention") {
   const std::string trainer = "model_name_or_path: gpt2\nfinetuning_type: full\ncutoff_len: 512\nbf16: true\n";
   const auto fused = [&](const std::string& text) {
     const sim::LaunchedJob job = launched_text(trainer + text, "a.yaml");
@@ -340,6 +339,7 @@ TEST_CASE(
   CHECK(fused("torch_compile: true\n") == "1111");
   CHECK(fused("liger_rms_norm: true\n") == "1---");
   CHECK(fused("liger_rope: true\n") == "-1--");
+  CHECK(fused("enable_liger_kernel: true\nliger_rms_norm: false\nliger_rope: true\n") == "-1-1");
   CHECK(fused("cut_cross_entropy: true\n") == "---1");
   const auto attention = [&](const std::string& text) {
     return option_of(launched_text(trainer + text, "a.yaml"), "--no-fused-attention");
@@ -347,6 +347,44 @@ TEST_CASE(
   CHECK(attention("flash_attn: fa2\n") == "absent");
   CHECK(attention("flash_attn: disabled\n") == "");
   CHECK(attention("attn_implementation: eager\n") == "");
+}
+
+TEST_CASE("whether gradients are exchanged during the backward pass: as given, or by the defaults of each software") {
+  const auto overlap = [](const std::string& text, const std::string& file) {
+    const sim::LaunchedJob job = launched_text(text, file);
+    return std::string(option_of(job, "--overlap-gradients").empty()      ? "during"
+                       : option_of(job, "--no-overlap-gradients").empty() ? "after"
+                                                                          : "by the software");
+  };
+  const std::string megatron =
+      "torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --num-layers 16 --hidden-size 2048 "
+      "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 "
+      "--global-batch-size 64 --train-iters 100 --bf16 --vocab-size 50304 --tokenizer-type NullTokenizer";
+  CHECK(overlap(megatron + "\n", "a.sh") == "after");
+  CHECK(overlap(megatron + " --overlap-grad-reduce\n", "a.sh") == "during");
+  const auto deepspeed = [&](const std::string& zero) {
+    return overlap(
+        "{\"train_micro_batch_size_per_gpu\": 2, \"bf16\": {\"enabled\": true}, \"zero_optimization\": {" + zero + "}}",
+        "ds.json");
+  };
+  CHECK(deepspeed("\"stage\": 3") == "during");
+  CHECK(deepspeed("\"stage\": 2") == "after");
+  CHECK(deepspeed("\"stage\": 2, \"overlap_comm\": null") == "after");
+  CHECK(deepspeed("\"stage\": 2, \"overlap_comm\": true") == "during");
+  CHECK(deepspeed("\"stage\": 3, \"overlap_comm\": false") == "after");
+}
+
+TEST_CASE("DeepSpeed's configuration decides about the exchange of gradients in a script of Megatron-DeepSpeed") {
+  const TemporaryFolder folder;
+  folder.write("ds.json",
+               "{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true}, \"bf16\": {\"enabled\": true}}");
+  const sim::LaunchedJob job = read_in(
+      folder, "a.sh",
+      "deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 16 --hidden-size 2048 --num-attention-heads 16 --seq-length "
+      "2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --train-iters 100 --bf16 "
+      "--vocab-size 50304 --tokenizer-type NullTokenizer --deepspeed --deepspeed_config ds.json\n");
+  CHECK(option_of(job, "--overlap-gradients").empty());
+  CHECK(option_of(job, "--no-overlap-gradients") == "absent");
 }
 
 }  // namespace lockstep::tests

@@ -4,7 +4,6 @@
 #include "sim/job_prediction/job_tokens.hpp"
 #include "sim/quantity/calendar.hpp"
 #include "sim/stack/priors.hpp"
-#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_job.hpp"
 
@@ -57,11 +56,11 @@ TEST_CASE("without a fact, layers run as by the software's default", "[job]") {
   }
 }
 
-TEST_CASE("networks of convolutions refuse facts about layers that they do not have", "[job]") {
+TEST_CASE("networks without such layers are predicted as before", "[job]") {
   sim::JobQuestion job = small_job();
-  job.job.fused_norms = true;
-  CHECK_THAT(error_of([&] { (void)sim::predict_job(job, catalogue(), 1); }),
-             Contains("fused_norms: resnet50 has no such layers; allowed: of transformers"));
+  const std::vector<double> usual = rates(job);
+  job.job.fused_norms = job.job.fused_loss = true;
+  CHECK(rates(job) == usual);
 }
 
 TEST_CASE("gradients that are exchanged during the backward pass are no slower than after it", "[job]") {
@@ -105,7 +104,7 @@ Json tokens_of(const sim::JobQuestion& job) {
   return sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
 }
 
-TEST_CASE("a searched split trains as fast as the same split if it is given, but published trainings took longer") {
+TEST_CASE("only the calendar time of a searched split has the factor of published trainings, on every number of GPUs") {
   const sim::JobQuestion searched = training_of_70b();
   const sim::JobPrediction predicted = sim::predict_job(searched, catalogue(), 1);
   const double factor = sim::over_fastest(predicted);
@@ -122,6 +121,12 @@ TEST_CASE("a searched split trains as fast as the same split if it is given, but
   CHECK(without.at("training_s").get<double>() == Approx(with_search.at("training_s").get<double>()).epsilon(1e-9));
   CHECK(with_search.at("calendar_s").get<double>() == Approx(factor * without.at("calendar_s").get<double>()));
   CHECK(sim::over_fastest(sim::predict_job(given, catalogue(), 1)) == 1);
+  sim::JobQuestion sharded = searched, few = searched;
+  sharded.job.split.give("sharding", "zero1");  // says nothing about the ranks
+  CHECK(sim::over_fastest(sim::predict_job(sharded, catalogue(), 1)) == factor);
+  few.gpus = {64, 1024};
+  const Json rows = sim::job_tokens_json(sim::predict_job(few, catalogue(), 1));
+  for (const Json& row : rows) CHECK(row.at("calendar_over_fastest").get<double>() == Approx(factor));  // rows compare
 }
 
 TEST_CASE("the calendar time of fine-tuning, and of images, has no factor of trainings whose split is not known") {
