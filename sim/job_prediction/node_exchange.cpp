@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "sim/scenario/ranges.hpp"
+
 namespace lockstep::sim::job_prediction {
 namespace {
 
-// Workloads that are timed together take equally long if their labels are equal.
+// Workloads of equal labels share one time, so those of another scenario get labels of their own. Within a node they are
+// negative. The single GPU of a node has a scenario of its own again, and still smaller labels.
 void mark_as_in_node(QuantityPrediction& prediction) {
   for (Alternatives* runs : {&prediction.task.target, &prediction.task.baseline})
-    for (Workload& run : *runs) run.label = -std::abs(run.label);
+    for (Workload& run : *runs) run.label = run.label > 0 ? -run.label : run.label < 0 ? run.label - kMostGpus : 0;
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ class Lines {
     ssize_t n = -1;
     do n = read(fd_, text_.data(), text_.size());
     while (n < 0 && errno == EINTR);
+    // Without this error, the lines behind would count as missing and be cut off.
+    if (n < 0) throw std::runtime_error(std::string("the journal cannot be read: ") + std::strerror(errno));
     text_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     begin_ = 0;
     return n > 0;
