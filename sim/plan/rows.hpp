@@ -1,6 +1,7 @@
 #pragma once
 // The points of a plan with their best predictions so far. A row is made when it is asked for, from the point and from
 // its outcome on disk (outcomes.hpp). What a choice among all points needs stays in memory: 64 bytes for each point.
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
