@@ -113,8 +113,8 @@ std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
   return all;
 }
 
-/// Averages on stream `beside`. It first waits for the earlier work of stream `updates`, which may still read the
-/// outputs. Later work of `updates` waits for the averages.
+/// Computes the averages on stream `beside`. Earlier work of stream `updates` may still read the outputs, so `beside`
+/// first waits for that work. Later work of `updates` waits for the averages.
 void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share) {
   std::vector<cudaStream_t> streams;
   for (const auto& device : devices_) {

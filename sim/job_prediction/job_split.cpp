@@ -82,8 +82,8 @@ std::string best_text(const SplitRanking& ranking) {
 
 namespace {
 
-// Searches splits. If the job states only micro-batch and accumulation, the batch is that of the most replicas, halved
-// until a split fits.
+// Searches splits. Micro-batch and accumulation give a batch only together with a number of replicas. If a job gives
+// these two alone, the search begins with the most replicas, and halves their batch until a split fits.
 SplitRanking ranking_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = question_at(predicted, gpus);
   const Job& job = predicted.job;

@@ -18,8 +18,6 @@ Json plan_page_json(const PlanResult& result, const std::vector<std::string>& ar
 /// (row_writer.hpp).
 void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv, int jobs,
                      const std::function<void(const std::string& piece)>& write);
-constexpr std::size_t kPiece =
-    1 << 16;  ///< smallest number of bytes that the writers of a million points write at once
 Json point_json(const PlanSpec& plan, const PlanRow& row);
 std::string plan_table(const PlanResult& result);
 /// Writes a CSV: a row per point, a column per key of the document's points; axes first.

@@ -294,7 +294,7 @@ void FairFlows::solve() {
   }
 }
 
-// Some flow must be without a new rate. A link's free bandwidth per flow never decreases while rates of other links are
+// Requires a flow without a new rate. A link's free bandwidth per flow never decreases while rates of other links are
 // fixed. So an outdated entry can only be too early in the queue.
 int FairFlows::tightest() {
   while (!shares_.empty()) {

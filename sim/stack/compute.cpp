@@ -275,9 +275,9 @@ double sustained_speed(StackModel& m, const KernelLaws& laws, Precision precisio
   return tuning * m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
-// The speed of GEMMs, attention and experts is that of the memory-bound passes to this power. Frameworks call the same
-// libraries for these kernels, but fuse the passes differently. With 0.25 to 0.6, the median error over left-out sources
-// differs by 0.4 points; with 1 it is 0.8 points larger.
+// A framework's constant is the speed of its memory-bound passes, which frameworks fuse differently. GEMMs, attention
+// and experts come from the same libraries, so their speed is only this power of the constant. With powers of 0.25 to
+// 0.6, the median error over left-out sources differs by 0.4 points; with 1 it is 0.8 points larger.
 constexpr double kKernelExponent = 0.4;
 
 // Sets the speed of GEMMs, attention and experts by their measured laws, and that of the memory-bound passes between.
