@@ -126,7 +126,8 @@ class Launch {
     if (settings.has("schema")) refuse_known_format(request_.path);
     if (settings.has("schema"))
       throw InputError(request_.path + ": a file of Lockstep; give it to simulate or plan without \"job --from\"");
-    const LaunchReader& reader = only_reader(recognisers_of(settings, request_.format), request_.path);
+    const std::vector<const LaunchReader*> recognisers = recognisers_of(settings, request_.format);
+    const LaunchReader& reader = only_reader(recognisers, request_.path);
     Reading reading = reading_of(reader, std::move(settings));
     read_by_reader(reading);
     return reading;
