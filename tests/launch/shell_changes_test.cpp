@@ -51,7 +51,7 @@ TEST_CASE("arithmetic assigns wherever it is expanded") {
   CHECK(runs_of("N=1; [ -f /data/x ] && : $((N++)); run $N") == "run|$N<$N>\n");
 }
 
-TEST_CASE("\"$*\" and \"${A[*]}\" are one word") {
+TEST_CASE("all arguments or elements between quotes are one word") {
   CHECK(agreed("A=(a 'b c' d); run \"${A[*]}\" \"x ${A[*]} y\" \"${A[*]:1}\"") == "run|a b c d|x a b c d y|b c d\n");
   CHECK(agreed("f() { run \"$*\" \"${*}\" \"${*:2}\" $#; }\nf a 'b c'") == "run|a b c|a b c|b c|2\n");
   CHECK(agreed("A=(1 2 3); IFS=,\nrun \"${A[*]}\"") == "run|1,2,3\n");
