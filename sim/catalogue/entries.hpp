@@ -133,7 +133,8 @@ struct StackEntry : Entry {
   std::vector<std::string> causal_flops_of;  ///< programs of it that leave masked pairs out of attention's FLOP
   MemoryCounter peak_memory = MemoryCounter::allocated;  ///< counter of its memory peaks
   StateKeeping keeping = StateKeeping::mixed;            ///< key "parameter_bytes"
-  SplitAbilities splits;                                 ///< without this key: only data parallelism
+  StagePartition partition = StagePartition::even;
+  SplitAbilities splits;  ///< without this key: only data parallelism
 
   /// True if its exchange or its memory is modelled from its source code.
   bool is_followed() const {

@@ -235,7 +235,8 @@ StackEntry read_stack(const JsonNode& node) {
                            "eight_bits",       "unpadded",         "trains_as_measured",
                            "recompute",        "selective",        "causal_flops_of",
                            "peak_memory",      "parameter_bytes",  "fused_attention_capability",
-                           "splits",           "expert_overlap",   "expert_dispatch"});
+                           "splits",           "expert_overlap",   "expert_dispatch",
+                           "partition"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -269,6 +270,7 @@ StackEntry read_stack(const JsonNode& node) {
   const auto splits = node.find("splits");
   entry.splits = splits ? read_splits(*splits) : replicas_alone();
   if (const auto keeping = node.find("parameter_bytes")) entry.keeping = read_choice<StateKeeping>(*keeping);
+  if (const auto partition = node.find("partition")) entry.partition = read_choice<StagePartition>(*partition);
   return entry;
 }
 

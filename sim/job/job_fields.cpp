@@ -37,7 +37,8 @@ const std::vector<OtherNames>& other_names() {
       {"micro_batch", "microbatch", "--micro-batch", "Sequences that a replica computes at once (default: 1)"},
       {"recompute_modules", "recompute_modules", "--recompute-modules",
        "With --recompute selective, the parts of a layer that are computed again (default: core_attn)"},
-      {"keeping", "", "", ""},  // a fact of the software
+      {"keeping", "", "", ""},    // a fact of the software
+      {"partition", "", "", ""},  // likewise
       {"tensor_overlap", "tensor_overlap", "--tensor-overlap",
        "The part of the tensor ranks' exchange that overlaps with matrix multiplications (default: by software)"}};
   return all;

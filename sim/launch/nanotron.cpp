@@ -33,6 +33,8 @@ void read_nanotron_ranks(LaunchSettings& s, Facts& f) {
   }
   const std::int64_t stage = s.whole("optimizer.zero_stage", "--sharding").value_or(0);
   f.give_from("--sharding", stage == 0 ? "none" : "zero" + std::to_string(stage), s, "optimizer.zero_stage");
+  const bool sums_in_single = s.boolean("optimizer.accumulate_grad_in_fp32", "--precision").value_or(true);
+  if (stage > 0 && sums_in_single) f.give_from("--no-overlap-gradients", "", s, "optimizer.zero_stage");
 }
 
 void read_nanotron_model(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
@@ -66,7 +68,7 @@ void read_nanotron(LaunchSettings& s, Facts& f, const Catalogue& catalogue, cons
   const bool keeps_single = s.boolean("optimizer.accumulate_grad_in_fp32", "--precision").value_or(true);
   f.give_from("--precision", type == "float32" ? "fp32" : keeps_single ? "bf16" : "bf16-true", s, "model.dtype");
   f.give_default("--optimizer", "adam", "nanotron's default");
-  f.give_default("--software", "other", "nanotron is not in the catalogue");
+  f.give_default("--software", "nanotron", "the file's format");
   const bool recomputes = s.is_on("parallelism.recompute_layer", "--recompute");
   f.give_default("--recompute", recomputes ? "full" : "none", "parallelism.recompute_layer");
   read_nanotron_model(s, f, catalogue);

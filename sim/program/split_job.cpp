@@ -8,7 +8,16 @@
 namespace lockstep::sim::program {
 namespace {
 
-std::vector<ModelPart> dealt_out(const TransformerShape& shape, int stages, int chunks) {
+// Multiply-adds per token of a layer and of the loss, without those of attention's scores, as nanotron counts them
+// (nanotron/models/llama.py, get_block_compute_costs()).
+BlockCosts costs_of(const TransformerShape& shape) {
+  const double hidden = shape.hidden, matrices = shape.gated ? 3 : 2;
+  const double layer = 4 * hidden * static_cast<double>(shape.query_width()) + matrices * hidden * shape.inner;
+  return {0, std::vector<double>(to_index(shape.layers), layer), hidden * static_cast<double>(shape.vocabulary)};
+}
+
+std::vector<ModelPart> divided_layers(const TransformerShape& shape, StagePartition rule, int stages, int chunks) {
+  if (rule == StagePartition::by_cost) return cumulative_partition(costs_of(shape), stages * chunks);
   if (shape.layers % (stages * chunks) == 0) return partition(shape.layers, stages, chunks);
   const BlockCosts alike{1, std::vector<double>(static_cast<std::size_t>(shape.layers), 1.0), 1};
   return balanced_partition(alike, stages, chunks);
@@ -17,7 +26,8 @@ std::vector<ModelPart> dealt_out(const TransformerShape& shape, int stages, int 
 // Returns the parts of the pipeline; chunk c of stage s has the index c p + s.
 std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpec& spec) {
   const ChunkOrder order = chunk_order_of(schedule_of_pipeline(spec));
-  std::vector<ModelPart> parts = dealt_out(shape, spec.pipeline, order == ChunkOrder::mirrored ? 1 : spec.chunks());
+  const int chunks = order == ChunkOrder::mirrored ? 1 : spec.chunks();
+  std::vector<ModelPart> parts = divided_layers(shape, spec.partition, spec.pipeline, chunks);
   if (order == ChunkOrder::looped) return parts;
   const std::size_t stages = to_index(spec.pipeline);
   if (order == ChunkOrder::mirrored)

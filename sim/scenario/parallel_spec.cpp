@@ -323,7 +323,12 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
             "in "
             "single precision; 18, gradients in single precision; 18, as Megatron-Core; 16, as PyTorch's FSDP; 20, as "
             "DeepSpeed; 28 or 30, as "
-            "InternEvo; 14, as HAI-LLM");
+            "InternEvo; 14, as HAI-LLM; 18, as nanotron");
+    f.choice("partition", &ParallelSpec::partition)
+        .otherwise("even")
+        .means(
+            "layers of each stage: as many on each; or until the operations of all layers so far exceed the stage's "
+            "share (nanotron)");
     f.choice("tensor_overlap", &ParallelSpec::tensor_overlap)
         .otherwise("none")
         .means(

@@ -168,6 +168,7 @@ enum class StateKeeping {
   deepspeed,         ///< 20: copies of gradients in single precision
   internevo,         ///< 28 or 30
   hai_llm,           ///< 14: gradients in single precision, moments in half
+  nanotron,          ///< 18: as `single_gradients`, with gathered inputs of GEMMs
 };
 
 inline const Choices<StateKeeping>& choices_of(StateKeeping) {
@@ -178,7 +179,19 @@ inline const Choices<StateKeeping>& choices_of(StateKeeping) {
                                          {StateKeeping::fsdp, "fsdp"},
                                          {StateKeeping::deepspeed, "deepspeed"},
                                          {StateKeeping::internevo, "internevo"},
-                                         {StateKeeping::hai_llm, "hai-llm"}};
+                                         {StateKeeping::hai_llm, "hai-llm"},
+                                         {StateKeeping::nanotron, "nanotron"}};
+  return all;
+}
+
+/// How software divides layers over the stages of a pipeline:
+///   `even`     As many layers on each stage. If that is impossible, embedding and loss count as a layer each.
+///   `by_cost`  A stage takes layers until the FLOP of all layers so far exceed its share. The loss counts by its FLOP,
+///              the embedding does not count (nanotron/models/base.py, build_model()).
+enum class StagePartition { even, by_cost };
+
+inline const Choices<StagePartition>& choices_of(StagePartition) {
+  static const Choices<StagePartition> all{{StagePartition::even, "even"}, {StagePartition::by_cost, "by-cost"}};
   return all;
 }
 
@@ -257,6 +270,7 @@ struct ParallelSpec {
   int recompute_layers = 0;    ///< of `full`: the first layers of each chunk, the others keep all; 0: all layers
   int recompute_interval = 1;  ///< of `full`: layers from one kept input to the next
   StateKeeping keeping = StateKeeping::mixed;
+  StagePartition partition = StagePartition::even;
   TensorOverlap tensor_overlap = TensorOverlap::none;
   int lora_rank = 0;  ///< > 0: only two matrices of that rank are trained per matrix of `lora_target`
   LoraTarget lora_target = LoraTarget::attention;

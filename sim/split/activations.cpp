@@ -20,6 +20,7 @@ class LayerActivations {
         tokens_(static_cast<double>(spec.micro_batch) * shape.sequence / spec.context),
         tensor_(spec.tensor),
         whole_(spec.sequence ? spec.tensor : 1),
+        gathered_(bytes.has_gathered_inputs ? 1 : whole_),
         kv_repeats_(kv_repeats(shape, spec)),
         bytes_(bytes),
         expert_load_(spec.expert_load()),
@@ -58,7 +59,7 @@ class LayerActivations {
 
   void attention() {
     sequence_split("norm's input", shape_.hidden);
-    product_input("queries', keys' and values' input", shape_.hidden, whole_, {RecomputeModule::layer_norm});
+    product_input("queries', keys' and values' input", shape_.hidden, gathered_, {RecomputeModule::layer_norm});
     if (has_adapters_) sequence_split("adapter's input", shape_.hidden);
     const Modules up = shape_.has_latent_attention() ? Modules{RecomputeModule::latent_up} : Modules{};
     tensor_split("queries", static_cast<double>(shape_.query_width()), up);
@@ -72,6 +73,9 @@ class LayerActivations {
     else
       scores();
     tensor_split("output matrix's input", static_cast<double>(shape_.output_width()));
+    if (bytes_.transposed_output > 0)
+      list_.push_back({"transposed copy of it",
+                       tokens_ * static_cast<double>(shape_.output_width()) * bytes_.transposed_output / tensor_});
     if (shape_.attention_gate)
       tensor_split("gate and heads' outputs", 2.0 * static_cast<double>(shape_.output_width()));
     if (shape_.dropout) mask("dropout's mask");
@@ -121,7 +125,7 @@ class LayerActivations {
   }
 
   void mlp() {
-    product_input("MLP's input", shape_.hidden, whole_, {RecomputeModule::layer_norm}, adapts_networks_);
+    product_input("MLP's input", shape_.hidden, gathered_, {RecomputeModule::layer_norm}, adapts_networks_);
     inner_activations("MLP", shape_.inner, 1, {RecomputeModule::mlp}, adapts_networks_);
   }
 
@@ -141,7 +145,7 @@ class LayerActivations {
   }
 
   const TransformerShape& shape_;
-  double tokens_, tensor_, whole_, kv_repeats_;
+  double tokens_, tensor_, whole_, gathered_, kv_repeats_;
   ActivationBytes bytes_;
   double expert_load_;
   bool has_adapters_, adapts_networks_;

@@ -35,6 +35,10 @@ struct ActivationBytes {
   /// Output of a gated MLP's non-linearity, which its product with the other half keeps; 0: both are one kernel. Counted
   /// if the matrix behind is frozen; a trained one keeps the product in its place.
   double multiplied = 0;
+  /// With sequence parallelism, every tensor rank keeps the whole inputs that its GEMMs gather, not its part of them.
+  bool has_gathered_inputs = false;
+  /// Copy of the attention's output that its matrix reads in another order, per element; 0: none.
+  double transposed_output = 0;
 
   ActivationBytes(double of_all = 2) : element(of_all), product_input(of_all), gate(of_all), experts_output(of_all) {}
 };
@@ -65,6 +69,13 @@ constexpr LossBytes kMegatronLoss{4, 2};
 /// PyTorch's cross_entropy() of logits.float() keeps logarithms. Its backward pass computes their gradients, then those
 /// of the logits, all in single precision.
 constexpr LossBytes kTorchLoss{4, 8};
+
+/// A compiled or fused cross_entropy() of logits.float() keeps logits in half precision, and computes their gradients in
+/// half precision.
+constexpr LossBytes kFusedLoss{2, 2};
+/// nanotron's cross-entropy keeps the softmax in single precision. In the forward pass it needs the logits, too
+/// (nanotron/parallel/tensor_parallel/functional.py, _ShardedCrossEntropy).
+constexpr LossBytes kNanotronLoss{4, 4};
 
 /// Returns the bytes that the loss keeps: the inputs of the final norm and of the output matrix, and the logits.
 double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,

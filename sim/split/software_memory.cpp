@@ -22,6 +22,7 @@ ParameterBytes usual_bytes(const ParallelSpec& spec, const SoftwareMemory& softw
       return parameter_bytes(software.precision, optimizer, adds_up_in_single);
     case StateKeeping::single_gradients:
     case StateKeeping::megatron_core:
+    case StateKeeping::nanotron:
       return parameter_bytes(software.precision, optimizer, true);
     case StateKeeping::autocast:
     case StateKeeping::fsdp:
@@ -63,7 +64,23 @@ ActivationBytes activations_of(StateKeeping keeping, Precision precision) {
   if (keeping == StateKeeping::hai_llm && precision == Precision::fp8) bytes.gate = kOfEight;
   if (keeping == StateKeeping::hai_llm || keeping == StateKeeping::megatron_core) bytes.experts_output = 0;
   if (keeping == StateKeeping::autocast || keeping == StateKeeping::fsdp) bytes.multiplied = bytes.element;
+  if (keeping == StateKeeping::nanotron) {
+    bytes.has_gathered_inputs = true;
+    bytes.transposed_output = bytes.element;
+  }
   return bytes;
+}
+
+LossBytes loss_of(StateKeeping keeping, bool is_in_single) {
+  switch (keeping) {
+    case StateKeeping::fsdp:
+    case StateKeeping::autocast:
+      return is_in_single ? kTorchLoss : kFusedLoss;
+    case StateKeeping::nanotron:
+      return kNanotronLoss;
+    default:
+      return kMegatronLoss;
+  }
 }
 
 }  // namespace
@@ -87,9 +104,7 @@ SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory
   options.activations = activations_of(spec.keeping, software.precision);
   options.keeps_empty_gradients =
       spec.keeping == StateKeeping::single_gradients || spec.keeping == StateKeeping::megatron_core;
-  const bool is_torch =
-      spec.keeping == StateKeeping::fsdp || (spec.keeping == StateKeeping::autocast && software.has_loss_in_single);
-  if (is_torch && options.activations.element == kHalfBytes) options.loss = kTorchLoss;
+  if (options.activations.element == kHalfBytes) options.loss = loss_of(spec.keeping, software.has_loss_in_single);
   options.reserved_bytes = software.reserved_bytes;
   return options;
 }

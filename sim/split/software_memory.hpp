@@ -40,6 +40,10 @@ struct SoftwareMemory {
 ///
 /// Megatron-Core since 0.12 weights the input of the experts' second matrix by the router's probabilities, so it keeps
 /// none of that matrix's outputs (megatron/core/transformer/moe/experts.py, TEGroupedMLP.forward(), permuted_probs).
+///
+/// HuggingFace's nanotron of July 2024 gathers the inputs of GEMMs before autograd keeps them
+/// (nanotron/parallel/tensor_parallel/functional.py, column_linear). It copies the attention's output to the order of
+/// its matrix (nanotron/models/llama.py, CausalSelfAttention).
 SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory& software);
 
 /// Memory of an NCCL communicator, between the measured 544 MB for two ranks and 688 MB for more, on four A100

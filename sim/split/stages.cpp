@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "engine/base/index.hpp"
@@ -152,6 +153,22 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
     parts.push_back({first, end - first, part == 0, part == count - 1});
   }
   return parts;
+}
+
+std::vector<ModelPart> cumulative_partition(const BlockCosts& costs, int parts) {
+  const double total = std::accumulate(costs.blocks.begin(), costs.blocks.end(), costs.embedding + costs.loss);
+  std::vector<ModelPart> all(to_index(parts));
+  all.front().has_embedding = all.back().has_loss = true;
+  double so_far = costs.embedding;
+  int part = 0;
+  for (int block = 0; block < static_cast<int>(costs.blocks.size()); ++block) {
+    ++all[to_index(part)].blocks;
+    so_far += costs.blocks[to_index(block)];
+    if (so_far <= total * (part + 1) / parts || part + 1 == parts) continue;
+    all[to_index(++part)].first_block = block + 1;
+  }
+  for (++part; part < parts; ++part) all[to_index(part)].first_block = static_cast<int>(costs.blocks.size());
+  return all;
 }
 
 double cost_of(const ModelPart& part, const BlockCosts& costs) {

@@ -71,6 +71,10 @@ struct BlockCosts {
 /// only the embedding or the loss. Throws InputError if there are fewer items than parts.
 std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, int chunks);
 
+/// Returns the partition by nanotron's rule: each part takes blocks until the cost of all items so far exceeds its share
+/// of the total. The loss is in the last part, and parts before it may be empty.
+std::vector<ModelPart> cumulative_partition(const BlockCosts& costs, int parts);
+
 double cost_of(const ModelPart& part, const BlockCosts& costs);
 
 }  // namespace lockstep::sim::split

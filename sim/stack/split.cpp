@@ -55,6 +55,7 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
   if (gpus == m.job.gpus) spec.data = split.values.data;
   spec.keeping = m.stack->keeping;
+  spec.partition = m.stack->partition;
   if (!split.is_searched || split.has("recompute")) spec.recompute = recomputation_of(m);
   // Without sequence parallelism, each tensor rank would send the same tokens to the experts.
   if (!split.has("sequence")) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;

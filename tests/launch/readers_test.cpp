@@ -43,6 +43,7 @@ TEST_CASE("configurations of GPT-NeoX, nanotron, torchtune, LLM Foundry and MLPe
   CHECK(option_of(neox, "--accumulation") == "8");
   CHECK(option_of(neox, "--precision") == "fp16");
   CHECK(option_of(nano, "--gpus") == "64");
+  CHECK(option_of(nano, "--software") == "nanotron");
   CHECK(option_of(nano, "--model") == "llama3_2_3b@4096");
   CHECK(option_of(nano, "--tokens") == std::to_string(3000LL * 8 * 16 * 2 * 4096));
   const sim::LaunchedJob tune = launched("torchtune_lora.yaml"), foundry = launched("llm_foundry_mpt.yaml");

@@ -412,3 +412,30 @@ TEST_CASE("products of eight bits keep a byte of an input; Megatron-Core and HAI
         32 * 2 * 2 * 96);
   CHECK(hai_llm_parameter_bytes(Optimizer::adam).total() == 14);
 }
+
+TEST_CASE("nanotron keeps whole inputs that tensor ranks gather, and a transposed copy of the attention's output") {
+  const TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
+  for (const int tensor : {1, 2, 4}) {
+    ParallelSpec spec = of_tensor(tensor, true, 1);
+    const auto kept = [&](StateKeeping keeping) {
+      spec.keeping = keeping;
+      return kept_bytes(shape, spec, 0, memory_options(spec, {}).activations);
+    };
+    const double inputs = 2 * 64 * (1 - 1.0 / tensor), copy = 64.0 / tensor;
+    CHECK(kept(StateKeeping::nanotron) - kept(StateKeeping::mixed) == Approx(32 * 2 * (inputs + copy)));
+  }
+}
+
+TEST_CASE("a fused loss needs 4 bytes per logit; PyTorch's in single precision needs 12") {
+  ParallelSpec spec;
+  SoftwareMemory software;
+  for (const StateKeeping keeping : {StateKeeping::fsdp, StateKeeping::autocast}) {
+    spec.keeping = keeping;
+    software.has_loss_in_single = false;
+    const LossBytes fused = memory_options(spec, software).loss;
+    software.has_loss_in_single = true;
+    const LossBytes steps = memory_options(spec, software).loss;
+    CHECK(fused.kept + fused.working == 4);
+    CHECK(steps.kept + steps.working == 12);
+  }
+}

@@ -2,7 +2,9 @@
 #include "sim/split/stages.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
@@ -149,4 +151,29 @@ TEST_CASE("partitions by cost, by hand") {
   CHECK(counts(balanced_partition(loss, 3, 1)) == std::vector<int>{4, 4, 1});
   CHECK_THROWS_WITH(balanced_partition({1, {1, 1}, 1}, 5, 1), Contains("fewer than 5 parts"));
   check_covers(balanced_partition(bloom, 6, 3), 70);
+}
+
+TEST_CASE("partitions by cumulative cost: a part ends with the block that exceeds its share, by nanotron's rule") {
+  // A loss of two blocks: shares of 3.25, 6.5 ... 22.75 are exceeded by blocks 4, 7, 10, 14, 17, 20 and 23.
+  const BlockCosts llama{0, std::vector<double>(24, 1.0), 2};
+  CHECK(counts(cumulative_partition(llama, 8)) == std::vector<int>{4, 3, 3, 4, 3, 3, 3, 1});
+  CHECK(counts(cumulative_partition(llama, 1)) == std::vector<int>{24});
+  // Without the loss, even shares are reached but not exceeded, so that parts end one block later.
+  CHECK(counts(cumulative_partition({0, std::vector<double>(8, 1.0), 0}, 4)) == std::vector<int>{3, 2, 2, 1});
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto draw = [&](std::uint64_t which) { return random_uniform(6, which, static_cast<std::uint64_t>(trial)); };
+    BlockCosts costs{0, {}, 3 * draw(1)};
+    const int blocks = 1 + static_cast<int>(draw(2) * 40), parts = 1 + static_cast<int>(draw(3) * 8);
+    for (int i = 0; i < blocks; ++i) costs.blocks.push_back(draw(10 + static_cast<std::uint64_t>(i)));
+    const std::vector<ModelPart> found = cumulative_partition(costs, parts);
+    check_covers(found, blocks);
+    const double total = std::accumulate(costs.blocks.begin(), costs.blocks.end(), costs.loss);
+    for (int part = 0; part + 1 < parts; ++part) {
+      const ModelPart& one = found[to_index(part)];
+      const int end = one.first_block + one.blocks;
+      const double so_far = std::accumulate(costs.blocks.begin(), costs.blocks.begin() + end, 0.0);
+      if (end < blocks) CHECK(so_far > total * (part + 1) / parts);
+      if (one.blocks > 1) CHECK(so_far - costs.blocks[to_index(end - 1)] <= total * (part + 1) / parts * (1 + 1e-12));
+    }
+  }
 }
