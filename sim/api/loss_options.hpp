@@ -49,11 +49,15 @@ inline OptionTexts declare_loss_question(CLI::App& app, LossOptions& o) {
             OptionType::number, kLosses, true);
   texts_of("--tokens", o.tokens, "Numbers of tokens to train on, such as 15T");
   texts_of("--flops", o.flops, "Numbers of floating-point operations, 6 N D; without a model, finds the best size");
-  text("--deadline", o.deadline, "Longest training time, such as 30d; finds the least loss");
+  text("--deadline", o.deadline, "Longest time, such as 30d; finds the least loss");
   text("--budget", o.budget, "Most money, such as \"1 MUSD\"; finds the least loss, with --deadline within both");
   texts.add(app.add_option("--price", o.question.job.usd_per_gpu_hour, "USD per GPU and hour, such as 2.5 or 2.5/h")
                 ->transform(price_check()),
             OptionType::number, kPrices);
+  texts.add(app.add_flag("--no-failures", o.question.job.is_undisturbed,
+                         "Time and cost without interruptions, which count on more than 64 GPUs"),
+            OptionType::flag);
+  declare_storage(app, o.question.job, texts);
   texts_of("--batch-tokens", o.batch_tokens, "Tokens of an update, such as 4M (default: around the critical batch)");
   declare_loss_law(app, o.question.job, o.critical_batch, texts);
   return texts;

@@ -10,6 +10,7 @@
 #include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/job_plan/model_family.hpp"
+#include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/loss_curve/loss_question.hpp"
 
@@ -88,17 +89,33 @@ std::vector<Candidate> candidates_of(const LossQuestion& q, const LossLaw& law, 
   return candidates;
 }
 
-/// Returns the tokens/s of a candidate's job, whose split is searched.
-BoundedValue rate_of(const LossQuestion& q, const Candidate& c, const Catalogue& catalogue) {
+/// A candidate's speed, and its calendar time over the time of the training.
+struct Speed {
+  BoundedValue tokens_per_s;
+  double calendar_factor = 1;
+  job_prediction::CalendarInterval calendar_interval;
+  std::string calendar_text;  ///< empty: interruptions are left out
+};
+
+/// Predicts a candidate's job, whose split is searched.
+Speed speed_of(const LossQuestion& q, const Candidate& c, const Catalogue& catalogue) {
   JobQuestion job = q.job;
   job.job.model.stated = c.size.name;
   job.gpus = {c.gpus};
   job.loss = job.tokens = job.flops = job.usd_per_gpu_hour = 0;
   job.job.global_batch = std::llround(c.batch_tokens / c.size.model.sequence_tokens);
-  const JobPrediction predicted = predict_job(job, catalogue, 1);
+  JobPrediction predicted = predict_job(job, catalogue, 1);
   const QuantityPrediction& samples = predicted.rows.front().samples_per_s;
   const double tokens = c.size.model.sequence_tokens;
-  return {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
+  Speed speed{{samples.predicted * tokens, samples.low * tokens, samples.high * tokens}, 1, {}, ""};
+  predicted.question.gpus = q.job.gpus;  // the largest number decides for all rows, so that they compare
+  const Scenario& scenario = samples.task.target.front().scenario;
+  if (const auto time = job_prediction::calendar_time(predicted, scenario, c.gpus, {1, 1, 1})) {
+    speed.calendar_factor = time->seconds;
+    speed.calendar_interval = job_prediction::calendar_interval(predicted);
+    speed.calendar_text = job_prediction::calendar_text(predicted);
+  }
+  return speed;
 }
 
 /// Sets the loss of `c` after `tokens`. The rate's interval determines that of the tokens.
@@ -125,26 +142,40 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
         "the law says " + formatted("%.3f", least_loss(law, c.size.model.parameters.middle)) + " with endless data";
 }
 
+void set_cost(const LossQuestion& q, LossRow& row) {
+  row.usd = row.paid_s().middle / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+}
+
 /// Sets the time of the row's tokens at its rate. Both intervals are combined in quadrature, in the logarithm.
-void set_time(const LossQuestion& q, LossRow& row) {
+void set_time(const LossQuestion& q, const Speed& speed, LossRow& row) {
   const auto reach = [](double a, double b) { return std::hypot(std::log(a), std::log(b)); };
   const double seconds = row.tokens.middle / row.tokens_per_s.middle;
   row.seconds = {
       seconds,
       seconds * std::exp(-reach(row.tokens.middle / row.tokens.low, row.tokens_per_s.high / row.tokens_per_s.middle)),
       seconds * std::exp(reach(row.tokens.high / row.tokens.middle, row.tokens_per_s.middle / row.tokens_per_s.low))};
-  row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+  if (!speed.calendar_text.empty()) {
+    const double middle = seconds * speed.calendar_factor;
+    row.calendar_s = {middle, std::min(row.seconds.low * speed.calendar_factor, middle * speed.calendar_interval.low),
+                      std::max(row.seconds.high * speed.calendar_factor, middle * speed.calendar_interval.high)};
+  }
+  set_cost(q, row);
 }
 
 /// Trains as long as deadline and budget allow.
-void train_within_limits(const LossQuestion& q, const LossLaw& law, const Candidate& c, LossRow& row) {
-  double seconds = q.deadline_s > 0 ? q.deadline_s : INFINITY;
-  if (q.budget_usd > 0) seconds = std::min(seconds, 3600 * q.budget_usd / (q.job.usd_per_gpu_hour * c.gpus));
-  const BoundedValue tokens{row.tokens_per_s.middle * seconds, row.tokens_per_s.low * seconds,
-                            row.tokens_per_s.high * seconds};
-  set_loss(law, c, tokens, row);
+void train_within_limits(const LossQuestion& q, const LossLaw& law, const Candidate& c, const Speed& speed,
+                         LossRow& row) {
+  double paid_s = q.deadline_s > 0 ? q.deadline_s : INFINITY;
+  if (q.budget_usd > 0) paid_s = std::min(paid_s, 3600 * q.budget_usd / (q.job.usd_per_gpu_hour * c.gpus));
+  const double seconds = paid_s / speed.calendar_factor;
+  const double tokens = row.tokens_per_s.middle * seconds;
+  set_loss(law, c,
+           {tokens, std::min(row.tokens_per_s.low * seconds, tokens / speed.calendar_interval.high),
+            std::max(row.tokens_per_s.high * seconds, tokens / speed.calendar_interval.low)},
+           row);
   row.seconds = {seconds, seconds, seconds};
-  row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+  if (!speed.calendar_text.empty()) row.calendar_s = {paid_s, paid_s, paid_s};
+  set_cost(q, row);
 }
 
 LossRow start_row(const Candidate& c) {
@@ -162,15 +193,21 @@ void finish_row(const LossLaw& law, const Candidate& c, LossRow& row) {
 }
 
 /// Returns a row for each requested loss, number of tokens or FLOP; with limits a single row.
-std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Candidate& c,
-                             const Catalogue& catalogue) {
+struct CandidateRows {
+  std::vector<LossRow> rows;
+  std::string calendar_text;
+};
+
+CandidateRows rows_of(const LossQuestion& q, const LossLaw& law, const Candidate& c, const Catalogue& catalogue) {
   LossRow first = start_row(c);
+  Speed speed;
   if (q.has_machine()) {
     try {
-      first.tokens_per_s = rate_of(q, c, catalogue);
+      speed = speed_of(q, c, catalogue);
+      first.tokens_per_s = speed.tokens_per_s;
     } catch (const InputError& error) {
       first.refused = error.what();
-      return {first};
+      return {{first}, ""};
     }
   }
   std::vector<LossRow> rows;
@@ -179,18 +216,18 @@ std::vector<LossRow> rows_of(const LossQuestion& q, const LossLaw& law, const Ca
     fill(row);
     if (row.refused.empty()) {
       finish_row(law, c, row);
-      if (q.has_machine() && !q.has_limits()) set_time(q, row);
+      if (q.has_machine() && !q.has_limits()) set_time(q, speed, row);
     }
     rows.push_back(row);
   };
-  if (q.has_limits()) add([&](LossRow& row) { train_within_limits(q, law, c, row); });
+  if (q.has_limits()) add([&](LossRow& row) { train_within_limits(q, law, c, speed, row); });
   for (const double loss : q.losses) add([&](LossRow& row) { set_tokens_to(law, c, loss, row); });
   for (const double tokens : q.tokens) add([&](LossRow& row) { set_loss(law, c, {tokens, tokens, tokens}, row); });
   for (const double flops : q.flops) {
     const double tokens = flops / (kFlopsPerParameterAndToken * c.size.model.parameters.middle);
     add([&](LossRow& row) { set_loss(law, c, {tokens, tokens, tokens}, row); });
   }
-  return rows;
+  return {rows, speed.calendar_text};
 }
 
 /// Marks rows that no other row dominates in loss, time and cost. With limits, it compares loss and size.
@@ -198,7 +235,7 @@ void mark_frontier(const LossQuestion& q, std::vector<LossRow>& rows) {
   using Objectives = std::array<double, 3>;
   const auto objectives_of = [&](const LossRow& row) {
     return q.has_limits() ? Objectives{row.loss.middle, row.parameters, 0}
-                          : Objectives{row.loss.middle, row.seconds.middle, row.usd};
+                          : Objectives{row.loss.middle, row.paid_s().middle, row.usd};
   };
   const auto dominates = [&](const LossRow& other, const LossRow& row) {
     const Objectives a = objectives_of(other), b = objectives_of(row);
@@ -215,7 +252,7 @@ void mark_frontier(const LossQuestion& q, std::vector<LossRow>& rows) {
 void sort_rows(const LossQuestion& q, std::vector<LossRow>& rows) {
   const auto key = [&](const LossRow& row) {
     return std::tuple{!row.refused.empty(), row.loss.middle,
-                      q.has_machine() && !q.has_limits() ? row.seconds.middle : 0.0, row.tokens.middle};
+                      q.has_machine() && !q.has_limits() ? row.paid_s().middle : 0.0, row.tokens.middle};
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const LossRow& a, const LossRow& b) { return key(a) < key(b); });
 }
@@ -260,9 +297,9 @@ std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
   return rows;
 }
 
-std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue, int jobs) {
+CandidateRows all_rows(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue, int jobs) {
   const std::vector<Candidate> candidates = candidates_of(q, law, catalogue);
-  std::vector<std::vector<LossRow>> found(candidates.size());
+  std::vector<CandidateRows> found(candidates.size());
   std::atomic<std::size_t> next{0}, done{0};
   const auto work = [&](ProgressLine* progress) {
     for (std::size_t i = next++; i < candidates.size(); i = next++) {
@@ -276,9 +313,12 @@ std::vector<LossRow> all_rows(const LossQuestion& q, const LossLaw& law, const C
   ProgressLine progress("candidates", candidates.size());
   work(&progress);
   for (std::thread& other : others) other.join();
-  std::vector<LossRow> rows;
-  for (std::vector<LossRow>& some : found) std::move(some.begin(), some.end(), std::back_inserter(rows));
-  return rows;
+  CandidateRows all;
+  for (CandidateRows& some : found) {
+    std::move(some.rows.begin(), some.rows.end(), std::back_inserter(all.rows));
+    if (all.calendar_text.empty()) all.calendar_text = some.calendar_text;
+  }
+  return all;
 }
 
 // Returns notes on how far the first row, which is the best, is outside the law's runs.
@@ -291,10 +331,13 @@ std::vector<std::string> notes_of(const LossAnswer& answer) {
 
 LossAnswer answer_loss(const LossQuestion& question, const Catalogue& catalogue, int jobs) {
   check_question(question);
-  LossAnswer answer{question, loss_law_of(question.job, catalogue), {}, {}};
+  LossAnswer answer{question, loss_law_of(question.job, catalogue), {}, {}, ""};
   const bool has_model =
       question.parameters > 0 || !question.model_family.empty() || !question.job.job.model.stated.empty();
-  answer.rows = has_model ? all_rows(question, answer.law, catalogue, jobs) : optimum_rows(question, answer.law);
+  const CandidateRows all = has_model ? all_rows(question, answer.law, catalogue, jobs)
+                                      : CandidateRows{optimum_rows(question, answer.law), ""};
+  answer.rows = all.rows;
+  answer.calendar_text = all.calendar_text;
   if (std::none_of(answer.rows.begin(), answer.rows.end(), [](const LossRow& row) { return row.refused.empty(); }))
     throw InputError("simulate loss: no candidate can run: " + answer.rows.front().refused);
   sort_rows(question, answer.rows);

@@ -3,7 +3,8 @@
 //
 // Without a GPU, only the law answers: loss after tokens, tokens to a loss, and the best size and tokens for a number
 // of floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose
-// rate determines days and cost. With a deadline or a budget, each job trains as long as these allow.
+// rate determines days and cost. With a deadline or a budget, each job trains as long as these allow. On more than 64
+// GPUs, cost, deadline and budget are those of the calendar time, as for `simulate job`.
 #include <functional>
 #include <optional>
 #include <string>
@@ -37,7 +38,10 @@ struct LossRow {
   // With a machine
   int gpus = 0;
   BoundedValue tokens_per_s, seconds;
+  std::optional<BoundedValue> calendar_s;  ///< `seconds` with interruptions (job_calendar.hpp)
   double usd = 0;
+  /// Returns the time for which GPUs are paid.
+  const BoundedValue& paid_s() const { return calendar_s ? *calendar_s : seconds; }
   /// True if no other row dominates this one in loss, time and cost. With limits: in loss and number of
   /// parameters.
   bool is_on_frontier = false;
@@ -50,6 +54,7 @@ struct LossAnswer {
   /// Sorted by loss, then by time (if a machine but no deadline or budget is given), then by tokens; refused rows last.
   std::vector<LossRow> rows;
   std::vector<std::string> notes;
+  std::string calendar_text;  ///< lines on the rates of interruptions; empty: no row has a calendar time
 };
 
 /// `jobs` candidates run at a time. Throws InputError if the question is incomplete or all candidates are

@@ -30,7 +30,8 @@ std::string label_of(const LossAnswer& answer, const LossRow& row) {
 }
 
 Line line_of(const LossAnswer& answer, const LossRow& row) {
-  const double per_x = row.gpus > 0 ? row.tokens_per_s.middle * kDay_s : 1;
+  const double calendar = row.calendar_s ? row.calendar_s->middle / row.seconds.middle : 1;
+  const double per_x = row.gpus > 0 ? row.tokens_per_s.middle * kDay_s / calendar : 1;
   Line line{label_of(answer, row), {}, {row.tokens.middle / per_x, row.loss.middle}};
   for (int i = 0; i <= kPoints; ++i) {
     const double tokens = row.tokens.middle * std::pow(kSpan, 2.0 * i / kPoints - 1);

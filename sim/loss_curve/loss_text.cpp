@@ -24,7 +24,8 @@ std::vector<std::string> end_cells(const BoundedValue& value, std::string (*text
   return {text(value.low), std::isinf(value.high) ? "open" : text(value.high)};
 }
 
-std::vector<std::string> head_of(const LossQuestion& q) {
+std::vector<std::string> head_of(const LossAnswer& answer) {
+  const LossQuestion& q = answer.question;
   std::vector<std::string> names;
   if (!q.model_family.empty()) names.emplace_back("model");
   names.insert(names.end(), {"parameters", "batch tokens", "critical", "tokens", "low", "high", "loss", "low", "high"});
@@ -33,7 +34,7 @@ std::vector<std::string> head_of(const LossQuestion& q) {
     return names;
   }
   names.insert(names.begin(), "GPUs");
-  names.insert(names.end(), {"tokens/s", "time", "low", "high"});
+  names.insert(names.end(), {"tokens/s", answer.calendar_text.empty() ? "time" : "calendar", "low", "high"});
   if (q.job.usd_per_gpu_hour > 0) names.emplace_back("USD");
   names.emplace_back("");
   return names;
@@ -54,7 +55,7 @@ std::vector<std::string> cells_of(const LossQuestion& q, const LossRow& row) {
     return cells;
   }
   cells.push_back(rate_text(row.tokens_per_s.middle));
-  for (const double seconds : {row.seconds.middle, row.seconds.low, row.seconds.high})
+  for (const double seconds : {row.paid_s().middle, row.paid_s().low, row.paid_s().high})
     cells.push_back(std::isinf(seconds) ? "open" : duration_text(seconds));
   if (q.job.usd_per_gpu_hour > 0) cells.push_back(with_thousands(row.usd));
   cells.emplace_back(row.is_on_frontier ? "frontier" : "");
@@ -75,9 +76,9 @@ std::string best_text(const LossAnswer& answer) {
   if (q.has_limits())
     return "Least loss: " + loss_cell(best.loss.middle) + " (" + loss_cell(best.loss.low) + " to " +
            loss_cell(best.loss.high) + ") by " + choice + ", " + format_count(best.tokens.middle) + " tokens in " +
-           duration_text(best.seconds.middle) +
+           duration_text(best.paid_s().middle) +
            (best.usd > 0 ? " for " + with_thousands(best.usd) + " USD" : std::string()) + ".\n";
-  std::string text = "Least time: " + choice + ", " + duration_text(best.seconds.middle) + ".";
+  std::string text = "Least time: " + choice + ", " + duration_text(best.paid_s().middle) + ".";
   const LossRow* cheapest = &best;
   for (const LossRow& row : answer.rows)
     if (row.refused.empty() && row.loss.middle == best.loss.middle && row.usd < cheapest->usd) cheapest = &row;
@@ -108,7 +109,7 @@ Json bounds_json(const BoundedValue& value) {
 
 std::string loss_text(const LossAnswer& answer) {
   TextTable table;
-  table.add(head_of(answer.question));
+  table.add(head_of(answer));
   std::size_t shown = 0;
   for (const LossRow& row : answer.rows)
     if (row.refused.empty() && shown++ < kMostRows) table.add(cells_of(answer.question, row));
@@ -118,7 +119,8 @@ std::string loss_text(const LossAnswer& answer) {
     text += "frontier: no smaller model has a lower loss, which counts where the model is used afterwards\n";
   else if (answer.question.has_machine())
     text += "frontier: no other row has a lower loss, is faster and is cheaper\n";
-  text += refusals_text(answer) + "\nLoss in nats per token; low and high: 80 % prediction interval.\n";
+  text += refusals_text(answer) + "\nLoss in nats per token; low and high: 80 % prediction interval.\n" +
+          answer.calendar_text;
   for (const LossRow& row : answer.rows)
     if (row.parameter_interval)
       text += "Best size for " + formatted("%.3g", row.flops) + " FLOP: " + format_count(row.parameters) + " (" +
@@ -151,6 +153,7 @@ Json loss_json(const LossAnswer& answer) {
     if (row.gpus > 0) {
       json["tokens_per_s"] = bounds_json(row.tokens_per_s);
       json["seconds"] = bounds_json(row.seconds);
+      if (row.calendar_s) json["calendar_s"] = bounds_json(*row.calendar_s);
       if (row.usd > 0) json["usd"] = row.usd;
       json["frontier"] = row.is_on_frontier;
     }

@@ -61,6 +61,31 @@ TEST_CASE("a row's time is its tokens over its job's rate") {
   CHECK(row.seconds.high > row.seconds.middle);
 }
 
+TEST_CASE("calendar time and cost of a loss are those of simulate job, and a budget pays for as many tokens") {
+  LossQuestion q = question_on("H100", {256});
+  q.tokens = {1e12};
+  q.batch_tokens = {1 << 22};
+  q.job.usd_per_gpu_hour = 2;
+  const LossRow row = answer_to(q).rows.front();
+  JobQuestion job = q.job;
+  job.job.global_batch = 512;
+  job.tokens = 1e12;
+  const Json of_job = job_json(predict_job(job, shipped_catalogue(), 1), shipped_catalogue()).at("tokens").front();
+  REQUIRE(row.calendar_s);  // a job counts whole iterations
+  CHECK(row.calendar_s->middle == Approx(of_job.at("calendar_s").get<double>()).epsilon(1e-5));
+  CHECK(row.calendar_s->low == Approx(of_job.at("calendar_s_low").get<double>()).epsilon(1e-5));
+  CHECK(row.calendar_s->high == Approx(of_job.at("calendar_s_high").get<double>()).epsilon(1e-5));
+  CHECK(row.usd == Approx(row.calendar_s->middle / 3600 * 256 * 2).epsilon(1e-9));
+  LossQuestion paid = q;
+  paid.tokens.clear();
+  paid.budget_usd = row.usd;
+  const LossRow bought = answer_to(paid).rows.front();
+  CHECK(bought.tokens.middle == Approx(1e12).epsilon(1e-9));
+  CHECK(bought.usd == Approx(row.usd).epsilon(1e-9));
+  q.job.is_undisturbed = true;
+  CHECK_FALSE(answer_to(q).rows.front().calendar_s);
+}
+
 TEST_CASE("twice the budget never raises the least loss, and a deadline never lowers it") {
   LossQuestion q = question_on("H100", {64, 256});
   q.batch_tokens = {1 << 21, 1 << 23};
@@ -86,7 +111,7 @@ TEST_CASE("a frontier has no row that another one beats in time and cost") {
     if (!row.is_on_frontier) continue;
     ++frontier;
     for (const LossRow& other : answer.rows)
-      if (other.refused.empty()) CHECK_FALSE((other.seconds.middle < row.seconds.middle && other.usd < row.usd));
+      if (other.refused.empty()) CHECK_FALSE((other.paid_s().middle < row.paid_s().middle && other.usd < row.usd));
   }
   CHECK(frontier >= 1);
   CHECK(answer.rows.front().is_on_frontier);
