@@ -29,7 +29,8 @@ struct Candidate {
 // Splits with the same ranks have the same links. Splits with the same micro-batch, recomputation and kind of backward
 // pass have the same passes.
 using Ranks = std::tuple<int, int, int, int, int, bool>;
-using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>, bool, RecomputedLayersKey>;
+using Passed = std::tuple<int, int, int, int, int, Recomputation, std::set<RecomputeModule>, bool, RecomputedLayersKey,
+                          bool, double>;
 
 using Ends = std::array<GroupEnds, 3>;
 
@@ -126,7 +127,9 @@ class Search {
                        spec.recompute,
                        spec.recompute_modules,
                        spec.splits_backward(),
-                       layers_key(spec)};
+                       layers_key(spec),
+                       job.micro_batches > 1,
+                       gradient_sum_bytes(job)};
       const auto known = least.try_emplace(key, job, seconds_, *candidate.links, slowest_).first;
       candidate.least_s = known->second.seconds(job);
       progress.advance();

@@ -20,7 +20,7 @@ LeastTime::LeastTime(const SplitJob& job, RankSecondsOfSplits& of_splits, const 
   SplitJob unsharded = job;
   unsharded.spec.sharding = ShardingStage::none;
   unsharded.spec.sharding_group = 0;
-  const std::shared_ptr<const RankSeconds> seconds = of_splits.at(unsharded);
+  const std::shared_ptr<const RankSeconds> seconds = of_splits.at(job);
   const Passes passes(unsharded, *seconds, links, slowest, {});
   forward_until_s_.push_back(0);
   backward_until_s_.push_back(0);

@@ -140,14 +140,14 @@ void order_rows(const SplitJob& job, const model::Graph& graph, const DeviceCost
 
 void add_up_gradients(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
                       std::vector<LayerCost>& costs) {
-  const double passes = job.micro_batches > 1 ? 2 : 1;
+  const double passes = job.micro_batches > 1 ? 2 : 1, of_dense = gradient_sum_bytes(job);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
-    if (layer.kind != LayerKind::experts) continue;
     const model::ExpertsShape& e = layer.experts;
-    const double parameters = double(e.count) * layer.in.channels * e.inner * (e.gated ? 3 : 2);
-    costs[i].backward_s += passes * job.memory.parameters.gradient * parameters /
-                           (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+    const double bytes = layer.kind == LayerKind::experts ? passes * job.memory.parameters.gradient * double(e.count) *
+                                                                layer.in.channels * e.inner * (e.gated ? 3 : 2)
+                                                          : of_dense * static_cast<double>(layer.parameter_count());
+    costs[i].backward_s += bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   }
 }
 
@@ -243,12 +243,23 @@ double factor_of_measurements(const Scenario& scenario, int batch) {
   return model_cost(scenario, batch).iteration_s() / roofline_cost(scenario, batch).iteration_s();
 }
 
+// Software that sums gradients in arrays of their own, which it sets to zero before an iteration (Megatron-LM's
+// main_grad, nanotron's fp32_grad_buffers).
+bool has_gradient_arrays(const SplitJob& job) {
+  return job.memory.keeps_empty_gradients || job.spec.keeping == StateKeeping::nanotron;
+}
+
+RankParameters trained_parameters(const SplitJob& job, int stage) {
+  RankParameters parameters;
+  for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(job.spec.pipeline))
+    parameters += job.trained_parameters(job.parts[i]);
+  return parameters;
+}
+
 // Number of parameters whose optimizer state a rank of the stage keeps.
 double kept_parameters(const SplitJob& job, int stage) {
   const ParallelSpec& spec = job.spec;
-  RankParameters parameters;
-  for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(spec.pipeline))
-    parameters += job.trained_parameters(job.parts[i]);
+  const RankParameters parameters = trained_parameters(job, stage);
   const bool is_sharded = spec.sharding != ShardingStage::none;
   const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
   const int of_experts = is_sharded && spec.expert > 1 ? spec.expert_gradient_ranks() : of_dense;
@@ -294,17 +305,42 @@ RecomputedLayersKey layers_key(const ParallelSpec& spec) {
 
 RankSecondsOfSplits::Key RankSecondsOfSplits::key_of(const SplitJob& job) {
   const ParallelSpec& s = job.spec;
-  return {
-      s.tensor,         s.context,           s.expert,         s.tensor_of_experts(), s.folds_experts(),
-      s.sequence,       s.lora_rank,         s.lora_target,    s.expert_load(),       s.micro_batch,
-      s.recompute,      s.recompute_modules, layers_key(s),    job.micro_batches > 1, job.memory.parameters.gradient,
-      s.frozen_weights, s.offload_layers,    s.expert_dispatch};
+  return {s.tensor,
+          s.context,
+          s.expert,
+          s.tensor_of_experts(),
+          s.folds_experts(),
+          s.sequence,
+          s.lora_rank,
+          s.lora_target,
+          s.expert_load(),
+          s.micro_batch,
+          s.recompute,
+          s.recompute_modules,
+          layers_key(s),
+          job.micro_batches > 1,
+          job.memory.parameters.gradient,
+          gradient_sum_bytes(job),
+          s.frozen_weights,
+          s.offload_layers,
+          s.expert_dispatch};
 }
 
 std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) {
   std::shared_ptr<const RankSeconds>& known = all_[key_of(job)];
   if (!known) known = std::make_shared<const RankSeconds>(rank_seconds(scenario_, job));
   return known;
+}
+
+double gradient_sum_bytes(const SplitJob& job) {
+  const double sum = job.memory.parameters.gradient, gradient = kHalfBytes;
+  const ShardingStage sharding = job.spec.sharding;
+  if (sharding == ShardingStage::zero2 || sharding == ShardingStage::zero3) return 0;
+  const bool is_added = job.micro_batches > 1 || has_gradient_arrays(job);
+  if (job.memory.activations.element != gradient) return is_added ? 3 * sum : 0;
+  if (!is_added) return sum == gradient ? 0 : gradient + sum;
+  // With fused accumulation, the GEMM adds to the sum instead of writing the gradient.
+  return job.memory.keeps_empty_gradients ? 2 * sum - gradient : gradient + 2 * sum;
 }
 
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
@@ -388,9 +424,16 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
     if (adapts_network(spec, parts)) adapters += 4;
   }
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
+  // The norm of all gradients reads them, clipping reads and writes them. Half-precision weights are copied from the
+  // master weights.
+  const double around_update =
+      3 * device.update_element_bytes + (job.memory.parameters.master > 0 ? kSingleBytes + kHalfBytes : 0);
+  const double zeroed =
+      has_gradient_arrays(job) ? job.memory.parameters.gradient * trained_parameters(job, stage).total() : 0;
+  const double bytes =
+      kept * (arrays.passes() * device.update_element_bytes - device.saved_update_bytes + around_update) + zeroed;
   const double of_laws_s = tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
-                           kept * (arrays.passes() * device.update_element_bytes - device.saved_update_bytes) /
-                               (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+                           bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return scenario.compute.time_factor * of_laws_s;
 }
 

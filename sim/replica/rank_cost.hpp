@@ -13,7 +13,7 @@
 //
 // An expert has few rows in a micro-batch, so summing its weights' gradients takes as long as the GEMMs before it. With
 // several micro-batches, the gradients of P parameters of experts are read and written: 2 g P bytes at g bytes per
-// gradient. With one micro-batch they are only written.
+// gradient. With one micro-batch they are only written. gradient_sum_bytes() is the same for other matrices.
 //
 // Recomputation adds to the backward pass. `selective` adds the attention's forward pass. `alternate_matrices` adds all
 // others, and half of the matrices. `full` adds the whole forward pass of a block.
@@ -68,6 +68,14 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 using RecomputedLayersKey = std::tuple<int, int, int, int>;
 RecomputedLayersKey layers_key(const ParallelSpec& spec);
 
+/// Returns the bytes per parameter that a micro-batch reads and writes to sum gradients, outside of experts. The
+/// gradient that its GEMM writes in half precision is not included. With g bytes per summed gradient, and h = 2:
+///   `h + 2 g`  Reads the gradient and the sum, writes the sum (PyTorch's autograd; nanotron).
+///   `2 g - h`  The GEMM adds to the sum itself (Megatron-LM and Transformer Engine, gradient_accumulation_fusion).
+///   `h + g`    PyTorch's first micro-batch, whose gradient is cast to single precision; 0 if it is the sum itself.
+///   `0`        ZeRO-2 and ZeRO-3 sum their shards, which are small.
+double gradient_sum_bytes(const SplitJob& job);
+
 /// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on. These
 /// are tensor, context and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load and
 /// the micro-batch. Recomputation, recomputed layers, adapters, frozen weights, offloaded layers, how tokens reach experts
@@ -81,7 +89,7 @@ class RankSecondsOfSplits {
  private:
   using Key =
       std::tuple<int, int, int, int, bool, bool, int, LoraTarget, double, int, Recomputation, std::set<RecomputeModule>,
-                 RecomputedLayersKey, bool, double, FrozenWeights, int, ExpertDispatch>;
+                 RecomputedLayersKey, bool, double, double, FrozenWeights, int, ExpertDispatch>;
   static Key key_of(const SplitJob& job);
 
   const Scenario& scenario_;
@@ -97,7 +105,10 @@ std::vector<double> repeated_shares(const model::Graph& graph, const ParallelSpe
 double recomputed_share(const Scenario& scenario);
 
 /// Returns the seconds of updating a rank's part of the optimizer's state: arrays of 4 bytes
-/// (engine/model/optimizer.hpp), with a kernel for each of the stage's tensors.
+/// (engine/model/optimizer.hpp), with a kernel for each of the stage's tensors. Trainings of transformers also clip
+/// gradients by their norm, which reads them twice and writes them once (PyTorch's clip_grad_norm_(); Megatron-LM's
+/// --clip-grad, 1.0 by default), and copy master weights to half precision. Sums of gradients that have arrays of their
+/// own are set to zero.
 ///
 /// With /parallel/offload_optimizer the CPUs of the node update in host memory (Ren et al. 2021, "ZeRO-Offload"). A
 /// rank has P parameters, with g bytes of a gradient and w of a weight when they are copied:
