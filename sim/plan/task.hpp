@@ -1,7 +1,8 @@
 #pragma once
-// The task of a worker process, and its outcome. Journals have both in one line of JSON.
+// The task of a worker process, and its outcome. Journals have the key and the outcome in one line of JSON.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/json_fields.hpp"
@@ -24,8 +25,9 @@ struct Task {
 
   /// Returns a text that identifies the task within its plan.
   std::string key() const;
-  std::string text() const;
-  static Task from_text(const std::string& text);
+  /// Returns the fields as field_bytes.hpp writes them, for processes of this run.
+  std::string bytes() const;
+  static Task from_bytes(std::string_view bytes);
   LOCKSTEP_FIELDS(point, fidelity, variation, gpus, batch_per_gpu, baseline_gpus, learners, wants_layers,
                   wants_failure_runs, is_throughput_only);
 };

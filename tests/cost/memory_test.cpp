@@ -25,6 +25,18 @@ TEST_CASE("reuse of outputs saves memory in every network, two thirds of it or m
   }
 }
 
+TEST_CASE("law: networks counted with one cache have the memory that each has alone") {
+  ArenaCache cache;
+  for (const char* const name : {"alexnet", "resnet50", "resnet50", "alexnet", "lenet"})
+    for (const bool recomputes : {false, true, false})
+      for (const int batch : {1, 8}) {
+        const model::Graph& graph = model::zoo_graph(name);
+        INFO(name << ", batch " << batch);
+        CHECK(activation_arena_bytes(graph, batch, 4, recomputes, &cache) ==
+              activation_arena_bytes(graph, batch, 4, recomputes));
+      }
+}
+
 TEST_CASE("learners fit while their memory and the shared models do") {
   LearnerMemory memory;
   memory.model_bytes = 100e6;
