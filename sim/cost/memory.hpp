@@ -15,28 +15,10 @@
 
 namespace lockstep::sim::cost {
 
-/// Keeps the latest offline plan's size: points of a plan, and candidates of a search, often have the same network.
-class ArenaCache {
- public:
-  /// Returns the elements per sample of the engine's offline plan.
-  double find_elements(const model::Graph& graph, bool recomputes_blocks);
-
- private:
-  // As `layers` keeps the array, another network has another address.
-  struct PlannedNetwork {
-    SharedVector<model::Layer> layers;
-    model::Shape input;
-    int tokens = 0;
-    bool recomputes_blocks = false;
-    double elements = 0;
-  };
-  PlannedNetwork latest_;
-};
-
 /// Returns the bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan.
 /// `recomputes_blocks`: with activation checkpointing (engine/model/checkpoints.hpp).
 double activation_arena_bytes(const model::Graph& graph, int batch, int activation_bytes,
-                              bool recomputes_blocks = false, ArenaCache* cache = nullptr);
+                              bool recomputes_blocks = false);
 
 struct LearnerMemory {
   double model_bytes = 0;    ///< one copy of the parameters, 4 bytes each

@@ -16,7 +16,6 @@
 #include "sim/point/baseline.hpp"
 #include "sim/point/best_splits.hpp"
 #include "sim/point/calibration.hpp"
-#include "sim/point/point_cache.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/replay/failure_clock.hpp"
 
@@ -77,8 +76,7 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
 
 // Replaces the memory of the cluster's GPU by the plan's limits.
 GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequest& request) {
-  GpuMemory memory =
-      gpu_memory(s, request.gpus, request.batch_per_gpu, request.cache ? &request.cache->arenas() : nullptr);
+  GpuMemory memory = gpu_memory(s, request.gpus, request.batch_per_gpu);
   if (limits.memory_bytes > 0) memory.capacity_bytes = limits.memory_bytes;
   if (limits.reserved_bytes) memory.reserved_bytes = *limits.reserved_bytes;
   return memory;

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "sim/cluster/cluster.hpp"
-#include "sim/cost/memory.hpp"
 #include "sim/program/program_cache.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -18,7 +17,6 @@ class PointCache {
   KnownCosts& costs() { return costs_; }
   /// Returns parts of the latest programs.
   ProgramCache& programs() { return programs_; }
-  ArenaCache& arenas() { return arenas_; }
   /// Returns expected_slowest(), which takes longer than other parts of many points.
   double find_expected_slowest(const Scenario& scenario, int gpus);
 
@@ -33,7 +31,6 @@ class PointCache {
   std::unique_ptr<Cluster> cluster_;
   KnownCosts costs_;
   ProgramCache programs_;
-  ArenaCache arenas_;
   std::tuple<JitterKind, double, int> jitter_;  // for which slowest_ was computed
   double slowest_ = 0;                          // 0: not computed
 };

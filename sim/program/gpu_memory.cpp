@@ -62,8 +62,8 @@ double communication_bytes(const Scenario& s, int gpus) {
   return parameters * (s.theano_mpi.exchange == ParameterExchange::asa16 ? 2 : 4);
 }
 
-void count_learners(const Scenario& s, ArenaCache* cache, GpuMemory& memory) {
-  const LearnerMemory of_one = learner_memory(s, memory.batch_per_gpu, cache);
+void count_learners(const Scenario& s, GpuMemory& memory) {
+  const LearnerMemory of_one = learner_memory(s, memory.batch_per_gpu);
   const int learners = s.learners.auto_tune ? 1 : s.learners.per_gpu;
   memory.weights_bytes = learners * of_one.model_bytes;
   memory.gradients_bytes = learners * of_one.model_bytes;
@@ -124,7 +124,7 @@ int count_blocks(const model::Graph& graph) {
   return blocks.empty() ? 1 : std::max(1, 1 + *std::max_element(blocks.begin(), blocks.end()));
 }
 
-void count_replica(const Scenario& s, int gpus, ArenaCache* cache, GpuMemory& memory) {
+void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   const int bytes = activation_bytes(s.compute.precision);
   const double parameters = static_cast<double>(s.model.parameter_count());
   const double share = s.algorithm == Algorithm::sharded ? 1.0 / gpus : 1;
@@ -142,7 +142,7 @@ void count_replica(const Scenario& s, int gpus, ArenaCache* cache, GpuMemory& me
   }
   const int batch = memory.batch_per_gpu;
   const bool repeats = s.compute.recomputes_blocks;
-  memory.activations_bytes = activation_arena_bytes(s.model, batch, bytes, repeats, cache) + loss_bytes(s, batch) +
+  memory.activations_bytes = activation_arena_bytes(s.model, batch, bytes, repeats) + loss_bytes(s, batch) +
                              (gelu_bytes(s, batch) + softmax_bytes(s, batch)) / (repeats ? count_blocks(s.model) : 1);
   memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;
   memory.communication_bytes = communication_bytes(s, gpus);
@@ -286,17 +286,17 @@ int GpuMemory::largest_batch() const {
   return static_cast<int>(std::min<double>(kMostBatch, std::floor(left / of_batch * batch_per_gpu)));
 }
 
-GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu, ArenaCache* cache) {
+GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu) {
   GpuMemory memory;
   memory.batch_per_gpu = batch_per_gpu;
   memory.capacity_bytes = scenario.cluster.gpu.memory_bytes;
   memory.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
   if (scenario.trains_learners())
-    count_learners(scenario, cache, memory);
+    count_learners(scenario, memory);
   else if (scenario.parallel && scenario.model.transformer)
     count_split(scenario, gpus, memory);
   else
-    count_replica(scenario, gpus, cache, memory);
+    count_replica(scenario, gpus, memory);
   return memory;
 }
 

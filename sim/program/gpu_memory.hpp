@@ -29,7 +29,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/cost/memory.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::program {
@@ -70,9 +69,8 @@ struct [[nodiscard]] GpuMemory {
   int largest_batch() const;
 };
 
-/// Counts the memory of a point; `gpus` >= 1. If the auto-tuner chooses the learners, it counts one. `cache`: what was
-/// counted for earlier points.
-GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu, ArenaCache* cache = nullptr);
+/// Counts the memory of a point; `gpus` >= 1. If the auto-tuner chooses the learners, it counts one.
+GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
 
 /// Counts the memory of every stage of a split's pipeline, in their order. Returns nothing without several stages.
 std::vector<GpuMemory> stage_memories(const Scenario& scenario, int gpus);

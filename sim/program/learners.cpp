@@ -123,11 +123,10 @@ SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterat
   return options;
 }
 
-LearnerMemory learner_memory(const Scenario& scenario, int batch, ArenaCache* cache) {
+LearnerMemory learner_memory(const Scenario& scenario, int batch) {
   LearnerMemory memory;
   memory.model_bytes = 4 * static_cast<double>(scenario.model.parameter_count());
-  memory.outputs_bytes =
-      activation_arena_bytes(scenario.model, batch, activation_bytes(scenario.compute.precision), false, cache);
+  memory.outputs_bytes = activation_arena_bytes(scenario.model, batch, activation_bytes(scenario.compute.precision));
   memory.workspace_bytes = scenario.learners.workspace_bytes;
   const model::KeptPrecisions& kept = scenario.compute.kept;
   memory.optimizer_state_bytes = static_cast<double>(scenario.model.parameter_count()) *

@@ -24,8 +24,8 @@ namespace lockstep::sim::program {
 SmaCost sma_cost(const Scenario& scenario, int batch);
 SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterations);
 
-/// Returns the GPU memory that a learner needs. `cache`: what was counted for earlier points.
-LearnerMemory learner_memory(const Scenario& scenario, int batch, ArenaCache* cache = nullptr);
+/// Returns the GPU memory that a learner needs.
+LearnerMemory learner_memory(const Scenario& scenario, int batch);
 /// Returns how many learners fit next to the memory that driver and framework reserve. Returns at least one if the
 /// scenario ignores memory.
 int most_learners(const Scenario& scenario, int batch);
