@@ -1,6 +1,7 @@
 #include "sim/plan/task.hpp"
 
 #include "engine/base/field_bytes.hpp"
+#include "engine/base/field_text.hpp"
 
 namespace lockstep::sim::plan {
 
@@ -25,7 +26,9 @@ Task Task::from_bytes(std::string_view bytes) {
 }
 
 std::string Outcome::text() const {
-  return fields_to_json(*this).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  append_json_text(*this, text);
+  return text;
 }
 
 Outcome Outcome::from_text(const std::string& text) {
