@@ -93,7 +93,7 @@ class Around {
  private:
   const PlanRow& candidate(std::size_t row) const {
     auto read = read_.find(row);
-    if (read == read_.end()) read = read_.emplace(row, result_.rows.read(row, false)).first;
+    if (read == read_.end()) read = read_.emplace(row, result_.rows.read(row)).first;
     return read->second;
   }
   const PlanRow& row() const { return row_; }
@@ -273,7 +273,7 @@ class Around {
     std::vector<std::optional<std::pair<Choice, std::size_t>>> best(changes.size());
     for (std::size_t i = 0; i < result_.rows.size(); ++i) {
       if (!result_.rows.state(i).is_ok()) continue;
-      const PlanRow r = result_.rows.read(i, false);
+      const PlanRow r = result_.rows.read(i);
       for (std::size_t change = 0; change < changes.size(); ++change) {
         const Money money = money_of(plan_.prices, r.point->prices, r.outcome, changes[change].second);
         const Choice choice{r.outcome.time_s, r.outcome.time_s_high, money.is_known ? money.cost : kUnknownCost,
@@ -420,7 +420,7 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
       baselines.push_back(nullptr);
       works.emplace_back();
       if (!rows.state(i).is_ok()) continue;
-      const PlanRow row = rows.read(i, false);
+      const PlanRow row = rows.read(i);
       const Task task = curves.baseline(i, row.outcome, row.requested);
       const auto [speed, is_new] = speeds.emplace(task.key(), 0);
       if (is_new) tasks.push_back(task);

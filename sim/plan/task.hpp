@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/json_fields.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim::plan {
@@ -77,10 +78,10 @@ struct [[nodiscard]] Outcome {
   std::string links;  ///< identifies the links between nodes; points with equal texts share their uncertainty
   double compute_s = 0;
   double exposed_communication_s = 0;
-  std::optional<double> bubble_s;  ///< of a split with a pipeline: part of exposed_communication_s
-  double idle_s = 0;               ///< waiting for input
-  Json memory;                     ///< memory_json() of a GPU; null if the scenario could not be read
-  double updates = 0;              ///< iterations of the whole training
+  std::optional<double> bubble_s;   ///< of a split with a pipeline: part of exposed_communication_s
+  double idle_s = 0;                ///< waiting for input
+  std::optional<GpuMemory> memory;  ///< of a GPU; none if the scenario could not be read
+  double updates = 0;               ///< iterations of the whole training
   double time_s = 0;
   double time_s_low = 0;
   double time_s_high = 0;
