@@ -15,7 +15,7 @@ std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
 }
 
 // Returns those of `order` that are on its frontier, in ascending order of time.
-std::vector<std::size_t> frontier_of(const std::vector<Choice>& points, std::vector<std::size_t> order) {
+std::vector<std::size_t> find_frontier(const std::vector<Choice>& points, std::vector<std::size_t> order) {
   std::vector<std::size_t> frontier;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::tie(points[a].time_s, points[a].cost, a) < std::tie(points[b].time_s, points[b].cost, b);
@@ -34,10 +34,10 @@ constexpr std::size_t kSampled = 1000;
 
 // Returns the points that no point of a sample beats in time without being dearer. Nearly all others are left out, none
 // of which is on the frontier.
-std::vector<std::size_t> candidates(const std::vector<Choice>& points) {
+std::vector<std::size_t> find_candidates(const std::vector<Choice>& points) {
   std::vector<std::size_t> sample, left;
   for (std::size_t i = 0; i < points.size(); i += points.size() / kSampled) sample.push_back(i);
-  sample = frontier_of(points, std::move(sample));  // costs fall with time
+  sample = find_frontier(points, std::move(sample));  // costs fall with time
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto slower = std::lower_bound(sample.begin(), sample.end(), points[i].time_s,
                                          [&](std::size_t s, double time_s) { return points[s].time_s < time_s; });
@@ -49,7 +49,7 @@ std::vector<std::size_t> candidates(const std::vector<Choice>& points) {
 }  // namespace
 
 std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
-  return frontier_of(points, points.size() < kManyPoints ? all_indices(points) : candidates(points));
+  return find_frontier(points, points.size() < kManyPoints ? all_indices(points) : find_candidates(points));
 }
 
 double distance_to_frontier(const Choice& point, const std::vector<Choice>& frontier) {

@@ -73,7 +73,7 @@ bool is_same(const Json& a, const Json& b, const char* key) {
 }
 
 // Returns the setting of the batch if it is the only one that differs; null if others differ or affect the batch.
-const Setting* only_new_batch(const std::vector<Setting>& before, const std::vector<Setting>& settings) {
+const Setting* find_only_new_batch(const std::vector<Setting>& before, const std::vector<Setting>& settings) {
   if (settings.size() != before.size()) return nullptr;
   const Setting* batch = nullptr;
   for (std::size_t i = 0; i < settings.size(); ++i) {
@@ -156,7 +156,7 @@ JsonDocument ScenarioSeries::document_with(const std::vector<Setting>& settings)
 
 const Scenario& ScenarioSeries::with(const std::vector<Setting>& settings) {
   std::optional<Latest> before = std::exchange(latest_, std::nullopt);
-  const Setting* const batch = before ? only_new_batch(before->settings, settings) : nullptr;
+  const Setting* const batch = before ? find_only_new_batch(before->settings, settings) : nullptr;
   JsonDocument document = batch ? std::move(before->document) : document_with(settings);
   if (batch) apply_setting(document, batch->pointer, batch->text, batch->origin, batch->folder);
   const auto is_known = [&](const Member& member) {
