@@ -41,8 +41,7 @@ void append_bytes(const T& value, std::string& bytes) {
 /// Reads fields one after the other.
 class FieldBytes {
  public:
-  /// `reads_json`: false leaves fields of JSON null, which saves most of the time.
-  explicit FieldBytes(std::string_view bytes, bool reads_json = true) : bytes_(bytes), reads_json_(reads_json) {}
+  explicit FieldBytes(std::string_view bytes) : bytes_(bytes) {}
 
   /// Throws std::runtime_error if the bytes end before the value does.
   template <class T>
@@ -54,7 +53,7 @@ class FieldBytes {
       value = std::string(take(length()));
     } else if constexpr (std::is_same_v<T, Json>) {
       const std::string_view text = take(length());
-      value = text.empty() || !reads_json_ ? Json() : Json::parse(text);
+      value = text.empty() ? Json() : Json::parse(text);
     } else if constexpr (IsVector<T>::value) {
       value.clear();
       for (std::uint32_t left = length(); left > 0; --left) read(value.emplace_back());
@@ -82,7 +81,6 @@ class FieldBytes {
   }
 
   std::string_view bytes_;
-  bool reads_json_;
 };
 
 }  // namespace lockstep

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
-#include <utility>
 
 namespace lockstep {
 namespace {
@@ -122,8 +121,6 @@ double normal_cdf(double x) {
 double expected_normal_maximum(int n) {
   if (n < 1) throw std::invalid_argument("expected_normal_maximum of fewer than one variable");
   if (n == 1) return 0;
-  thread_local std::pair<int, double> latest{0, 0};  // many predictions ask for the same number
-  if (latest.first == n) return latest.second;
   constexpr double step = 0.04;
   constexpr int first = -250;
   constexpr int last = 325;
@@ -132,8 +129,7 @@ double expected_normal_maximum(int n) {
     const double x = step * i;
     sum += x * normal_density(x) * std::exp((n - 1.0) * log_normal_cdf(x));
   }
-  latest = {n, n * sum * step};
-  return latest.second;
+  return n * sum * step;
 }
 
 }  // namespace lockstep

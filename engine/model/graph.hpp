@@ -136,6 +136,7 @@ struct Layer {
 };
 
 struct TransformerJob;  // transformer/spec.hpp
+class ArenaSizes;       // memory_plan.hpp
 
 /// Layers in topological order; layer 0 is the input. Names are unique.
 struct Graph {
@@ -145,6 +146,7 @@ struct Graph {
   SharedVector<Layer> layers;
   int tokens = 0;                                               ///< per sample, for sequences; 0: samples are images
   std::shared_ptr<const TransformerJob> transformer = nullptr;  ///< its origin; null: built layer by layer
+  std::shared_ptr<ArenaSizes> arenas = nullptr;  ///< shared by copies; null: sizes are computed at each request
 
   std::int64_t parameter_count() const;
   std::int64_t macs() const;

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/model/graph.hpp"
+#include "engine/model/memory_plan.hpp"
 
 namespace lockstep::model {
 namespace {
@@ -263,6 +264,7 @@ Graph GraphBuilder::finish() {
     const Layer& layer = graph_.layers[i];
     if (!read[i] && layer.kind != LayerKind::softmax) fail(layer.name, "no layer reads its output");
   }
+  graph_.arenas = std::make_shared<ArenaSizes>();
   return std::move(graph_);
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/model/checkpoints.hpp"
 #include "engine/model/memory_layout.hpp"
 
 namespace lockstep::model {
@@ -193,6 +194,31 @@ MemoryPlan offline_plan(const Graph& graph, const std::vector<int>& blocks) {
   plan.arena_elements = lay_out(uses, 2 * plan.steps);
   for (std::size_t i = 0; i < uses.size(); ++i) plan.buffers[i].offset = uses[i].offset;
   return plan;
+}
+
+namespace {
+
+std::int64_t plan_arena(const Graph& graph, bool recomputes_blocks) {
+  return offline_plan(graph, recomputes_blocks ? checkpointed_blocks(graph) : std::vector<int>()).arena_elements;
+}
+
+}  // namespace
+
+std::int64_t ArenaSizes::find(const Graph& graph, bool recomputes_blocks) {
+  const std::lock_guard lock(mutex_);
+  if (&layers_.get() != &graph.layers.get() || !(input_ == graph.input) || tokens_ != graph.tokens) {
+    layers_ = graph.layers;
+    input_ = graph.input;
+    tokens_ = graph.tokens;
+    for (auto& elements : elements_) elements.reset();
+  }
+  auto& elements = elements_[recomputes_blocks];
+  if (!elements) elements = plan_arena(graph, recomputes_blocks);
+  return *elements;
+}
+
+std::int64_t count_arena_elements(const Graph& graph, bool recomputes_blocks) {
+  return graph.arenas ? graph.arenas->find(graph, recomputes_blocks) : plan_arena(graph, recomputes_blocks);
 }
 
 std::int64_t live_elements(const MemoryPlan& plan, int step) {

@@ -24,6 +24,8 @@
 //
 // The program simulate uses the same plan (sim/program/gpu_memory.hpp).
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/model/graph.hpp"
@@ -57,6 +59,24 @@ MemoryPlan live_buffers(const Graph& graph, const std::vector<int>& blocks = {})
 /// Places live_buffers() in shared memory: the largest buffers first, each at the lowest offset that is free while it
 /// is live.
 MemoryPlan offline_plan(const Graph& graph, const std::vector<int>& blocks = {});
+
+/// Returns MemoryPlan::arena_elements of the offline plan, with activation checkpointing (checkpoints.hpp) if blocks are
+/// recomputed. Computes it once for a graph and its copies, because predictions ask for it again and again.
+std::int64_t count_arena_elements(const Graph& graph, bool recomputes_blocks);
+
+/// The latest results of count_arena_elements() for a graph and its copies. Several threads may use it.
+class ArenaSizes {
+ public:
+  std::int64_t find(const Graph& graph, bool recomputes_blocks);
+
+ private:
+  std::mutex mutex_;
+  // A copy of the graph may have other layers. As `layers_` keeps the array, others have another address.
+  SharedVector<Layer> layers_;
+  Shape input_;
+  int tokens_ = 0;
+  std::optional<std::int64_t> elements_[2];  // without and with recomputation
+};
 
 /// Elements of all buffers live at `step`.
 std::int64_t live_elements(const MemoryPlan& plan, int step);

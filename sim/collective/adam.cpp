@@ -10,7 +10,7 @@ Plan push_factors(const Roles& roles, std::int64_t bytes, int owner) {
     if (roles.leader(node) != server)
       push.transfers.push_back({roles.leader(node), server, bytes * roles.workers_of_node(node)});
   for (Phase* phase : {&gather, &push})
-    if (!phase->transfers.empty()) plan.phases.push_back(std::move(*phase));
+    if (!phase->transfers.empty()) plan.phases.edit().push_back(std::move(*phase));
   return plan;
 }
 

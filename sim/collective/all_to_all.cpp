@@ -8,7 +8,7 @@ Plan all_to_all(int ranks, std::int64_t bytes) {
     Phase phase;
     for (int rank = 0; rank < ranks; ++rank)
       phase.transfers.push_back({rank, (rank + distance) % ranks, chunk_bytes(bytes, ranks)});
-    plan.phases.push_back(std::move(phase));
+    plan.phases.edit().push_back(std::move(phase));
   }
   return plan;
 }

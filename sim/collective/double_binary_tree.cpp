@@ -107,8 +107,8 @@ Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes) {
   const int deepest = add_subtree(1, ranks - 1, 0, 1, first);
   const std::vector<Edges> second = ranks % 2 == 0 ? mirrored(first, ranks) : shifted(first, ranks);
   const std::int64_t slice = chunk_bytes(chunk_bytes(bytes, 2), slices);
-  append_tree(plan.phases, first, deepest, slices, slice);
-  append_tree(plan.phases, second, deepest, slices, slice);
+  append_tree(plan.phases.edit(), first, deepest, slices, slice);
+  append_tree(plan.phases.edit(), second, deepest, slices, slice);
   return plan;
 }
 

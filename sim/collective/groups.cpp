@@ -31,7 +31,7 @@ Plan in_every_group(const Plan& of_group, int groups) {
   std::map<const Transfers::Block*, std::shared_ptr<const Transfers::Block>> known;
   Plan plan = of_group;
   plan.ranks = of_group.ranks * groups;
-  for (Phase& phase : plan.phases) {
+  for (Phase& phase : plan.phases.edit()) {
     Transfers repeated;
     for (const auto& block : phase.transfers.blocks()) {
       std::shared_ptr<const Transfers::Block>& mine = known[block.get()];
@@ -52,7 +52,7 @@ Plan average_between_groups(int ranks, int group, std::int64_t bytes) {
     phase.rounds = groups - 1;
     for (int member = 0; member < groups; ++member)
       phase.transfers.append(Run{member * group, (member + 1) % groups * group, share, reduces, group, 1, 1});
-    plan.phases.push_back(std::move(phase));
+    plan.phases.edit().push_back(std::move(phase));
   };
   if (groups > 1)
     for (const bool reduces : {true, false}) exchange(reduces);

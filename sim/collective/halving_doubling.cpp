@@ -58,16 +58,16 @@ Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes) {
   Phase fold, unfold;
   fold.transfers.append(Run{1, 0, bytes, true, folded, 2, 2});
   unfold.transfers.append(Run{0, 1, bytes, false, folded, 2, 2});
-  if (folded > 0) plan.phases.push_back(fold);
+  if (folded > 0) plan.phases.edit().push_back(fold);
   // Halving: half of the remaining vector goes to a partner half as far away. Doubling retraces the same steps.
   std::int64_t parts = 2;
   for (int distance = core / 2; distance >= 1; distance /= 2, parts *= 2)
-    plan.phases.push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), true));
+    plan.phases.edit().push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), true));
   for (int distance = 1; distance < core; distance *= 2) {
     parts /= 2;
-    plan.phases.push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), false));
+    plan.phases.edit().push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), false));
   }
-  if (folded > 0) plan.phases.push_back(unfold);
+  if (folded > 0) plan.phases.edit().push_back(unfold);
   return plan;
 }
 

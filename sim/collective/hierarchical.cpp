@@ -30,7 +30,7 @@ void append_chains(Plan& plan, int group_size, int slices, bool towards_master) 
     Phase phase;
     for (int hop = std::max(0, round - slices + 1); hop <= std::min(round, group_size - 2); ++hop)
       phase.transfers.append(hops[static_cast<std::size_t>(hop)]);
-    if (!phase.transfers.blocks().empty()) plan.phases.push_back(std::move(phase));
+    if (!phase.transfers.blocks().empty()) plan.phases.edit().push_back(std::move(phase));
   }
 }
 

@@ -16,7 +16,7 @@ Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
   }
   plan.call = CallTime{2 * (n - 1) * host.hop_latency_s,
                        2 * (n - 1) * chunk / rate + (n - 1) * chunk / host.reduction_bytes_per_s};
-  plan.phases.push_back(ring_phase(0, 1, n, 2 * (n - 1) * chunk_bytes(bytes, n), 1, true));
+  plan.phases.edit().push_back(ring_phase(0, 1, n, 2 * (n - 1) * chunk_bytes(bytes, n), 1, true));
   return plan;
 }
 

@@ -179,7 +179,7 @@ Plan NcclPlanner::plan(NcclOperation operation, std::int64_t bytes) {
       break;
   }
   if (traffic.uses_node_trees() && node_trees_.empty()) node_trees_ = edges_of_node_trees(system_.nodes);
-  plan.phases.push_back(traffic.phase(node_trees_));
+  plan.phases.edit().push_back(traffic.phase(node_trees_));
   return plan;
 }
 

@@ -20,7 +20,7 @@ std::int64_t sum(const std::vector<std::int64_t>& bytes) {
 }
 
 void append_if_any(Plan& plan, Phase phase) {
-  if (!phase.transfers.empty()) plan.phases.push_back(std::move(phase));
+  if (!phase.transfers.empty()) plan.phases.edit().push_back(std::move(phase));
 }
 
 }  // namespace

@@ -87,8 +87,9 @@ std::unordered_map<const Transfers::Block*, std::int64_t> times_of_blocks(const 
 
 std::int64_t Plan::bytes_sent() const {
   std::int64_t sent = 0;
-  for (const auto& [block, times] : times_of_blocks(*this))
-    for (const Run& run : block->runs()) sent += run.bytes * run.count * times;
+  for (const Phase& phase : phases)
+    for (const auto& block : phase.transfers.blocks())
+      for (const Run& run : block->runs()) sent += run.bytes * run.count * phase.rounds;
   return sent;
 }
 
@@ -112,8 +113,8 @@ Phase ring_phase(int first, int stride, int members, std::int64_t bytes, int rou
 
 void append_ring_all_reduce(Plan& plan, int stride, int members, std::int64_t bytes) {
   if (members < 2) return;
-  plan.phases.push_back(ring_phase(0, stride, members, bytes, members - 1, true));
-  plan.phases.push_back(ring_phase(0, stride, members, bytes, members - 1, false));
+  plan.phases.edit().push_back(ring_phase(0, stride, members, bytes, members - 1, true));
+  plan.phases.edit().push_back(ring_phase(0, stride, members, bytes, members - 1, false));
 }
 
 }  // namespace lockstep::sim::collective

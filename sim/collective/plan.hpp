@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/shared_vector.hpp"
 #include "sim/modules.hpp"
 
 namespace lockstep::sim::collective {
@@ -149,8 +150,8 @@ struct CallTime {
 struct Plan {
   std::string algorithm;
   int ranks = 0;
-  std::int64_t bytes = 0;  ///< of the vector that is reduced, on every rank
-  std::vector<Phase> phases;
+  std::int64_t bytes = 0;      ///< of the vector that is reduced, on every rank
+  SharedVector<Phase> phases;  ///< copies of a plan share them
   std::optional<CallTime> call = std::nullopt;
 
   std::int64_t messages() const;

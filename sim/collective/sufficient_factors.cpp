@@ -12,7 +12,7 @@ Plan broadcast_factors(const Roles& roles, std::int64_t bytes) {
   for (int node = 0; node < roles.nodes(); ++node)
     append_from_server(roles, roles.leader(node), bytes * roles.workers_of_node(node), exchange);
   for (Phase* phase : {&gather, &exchange, &hand_on})
-    if (!phase->transfers.empty()) plan.phases.push_back(std::move(*phase));
+    if (!phase->transfers.empty()) plan.phases.edit().push_back(std::move(*phase));
   return plan;
 }
 

@@ -35,11 +35,11 @@ Plan torus_all_reduce(int ranks, int columns, std::int64_t bytes) {
   const std::int64_t column_chunk = chunk_bytes(row_chunk, rows);
   const auto along_rows = [&](bool reduces) {
     const auto make = columns < rows ? rings : long_rings;
-    if (columns > 1) plan.phases.push_back(make(rows, columns, columns, 1, row_chunk, reduces));
+    if (columns > 1) plan.phases.edit().push_back(make(rows, columns, columns, 1, row_chunk, reduces));
   };
   const auto along_columns = [&](bool reduces) {
     const auto make = rows < columns ? rings : long_rings;
-    if (rows > 1) plan.phases.push_back(make(columns, 1, rows, columns, column_chunk, reduces));
+    if (rows > 1) plan.phases.edit().push_back(make(columns, 1, rows, columns, column_chunk, reduces));
   };
   along_rows(true);
   along_columns(true);

@@ -93,7 +93,7 @@ class Around {
  private:
   const PlanRow& candidate(std::size_t row) const {
     auto read = read_.find(row);
-    if (read == read_.end()) read = read_.emplace(row, result_.rows.read(row, false)).first;
+    if (read == read_.end()) read = read_.emplace(row, result_.rows.read(row)).first;
     return read->second;
   }
   const PlanRow& row() const { return row_; }
@@ -273,7 +273,7 @@ class Around {
     std::vector<std::optional<std::pair<Choice, std::size_t>>> best(changes.size());
     for (std::size_t i = 0; i < result_.rows.size(); ++i) {
       if (!result_.rows.state(i).is_ok()) continue;
-      const PlanRow r = result_.rows.read(i, false);
+      const PlanRow r = result_.rows.read(i);
       for (std::size_t change = 0; change < changes.size(); ++change) {
         const Money money = money_of(plan_.prices, r.point->prices, r.outcome, changes[change].second);
         const Choice choice{r.outcome.time_s, r.outcome.time_s_high, money.is_known ? money.cost : kUnknownCost,
@@ -411,30 +411,32 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
   PlanRows& rows = result.rows;
   for (std::size_t from = 0; from < rows.size(); from += kRowsAtOnce) {
     const std::size_t until = std::min(from + kRowsAtOnce, rows.size());
-    std::map<std::string, Task> tasks;  // many points share a baseline
+    std::map<std::string, double> speeds;  // samples/s and GPU of the baselines, which many points share; 0: unknown
+    std::vector<Task> tasks;
     std::vector<const std::string*> baselines;
     std::vector<GpuWork> works;
-    for (std::size_t i = from; i < until; ++i) {
+    for (std::size_t n = from; n < until; ++n) {
+      const std::size_t i = plan.points.in_order(n);
       baselines.push_back(nullptr);
       works.emplace_back();
       if (!rows.state(i).is_ok()) continue;
-      const PlanRow row = rows.read(i, false);
+      const PlanRow row = rows.read(i);
       const Task task = curves.baseline(i, row.outcome, row.requested);
-      baselines.back() = &tasks.emplace(task.key(), task).first->first;
+      const auto [speed, is_new] = speeds.emplace(task.key(), 0);
+      if (is_new) tasks.push_back(task);
+      baselines.back() = &speed->first;
       works.back() = work_of(row.outcome);
     }
-    std::vector<Task> all;
-    for (const auto& [key, task] : tasks) all.push_back(task);
-    evaluation.run(all, "baselines");
-    std::map<std::string, double> speeds;  // samples/s and GPU of the baselines; 0: unknown
-    for (const auto& [key, task] : tasks) {
+    evaluation.run(tasks, "baselines");
+    for (const Task& task : tasks) {
       const Outcome baseline = evaluation.at(task);
-      speeds[key] = baseline.is_ok() ? samples_per_s_and_gpu(work_of(baseline)) : 0;
+      if (baseline.is_ok()) speeds.at(task.key()) = samples_per_s_and_gpu(work_of(baseline));
     }
-    for (std::size_t i = from; i < until; ++i) {
-      if (baselines[i - from] == nullptr) continue;
-      const double speed = speeds.at(*baselines[i - from]);
-      rows.state(i).scaling_efficiency = speed > 0 ? samples_per_s_and_gpu(works[i - from]) / speed : 0;
+    for (std::size_t n = from; n < until; ++n) {
+      if (baselines[n - from] == nullptr) continue;
+      const std::size_t i = plan.points.in_order(n);
+      const double speed = speeds.at(*baselines[n - from]);
+      rows.state(i).scaling_efficiency = speed > 0 ? samples_per_s_and_gpu(works[n - from]) / speed : 0;
     }
   }
 }

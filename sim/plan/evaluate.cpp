@@ -252,7 +252,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series,
     Outcome outcome = describe(s, request);
     if (searched) outcome.split = split_text(*s.parallel);
     const GpuMemory memory = memory_of(plan.limits, s, request);
-    outcome.memory = memory_json(memory);
+    outcome.memory = memory;
     const std::string limit = beyond_limits(plan.limits, s, memory, task, outcome);
     if (!limit.empty()) {
       outcome.status = "refused";

@@ -107,7 +107,7 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
     while (!queue.is_empty() && workers_.free_slots() > 0) {
       const std::vector<std::size_t> chunk = queue.next();
       Chunk sent{next_chunk_++, {}};
-      for (std::size_t task : chunk) sent.tasks.push_back(queue.task(task).text());
+      for (std::size_t task : chunk) sent.tasks.push_back(queue.task(task).bytes());
       workers_.start(sent);
       running[sent.id] = chunk;
     }
@@ -130,8 +130,8 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
 
 RunTask plan_runner(const PlanSpec& plan) {
   return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario), cache = std::make_shared<PointCache>()](
-             const std::string& text, bool is_first, std::string& outcome) {
-    const Task task = Task::from_text(text);
+             const std::string& bytes, bool is_first, std::string& outcome) {
+    const Task task = Task::from_bytes(bytes);
     if (needs_own_process(task) && !is_first) return false;
     outcome = evaluate(plan, task, *series, cache.get()).bytes();
     return true;

@@ -14,10 +14,9 @@ std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
   return indices;
 }
 
-}  // namespace
-
-std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
-  std::vector<std::size_t> order = all_indices(points), frontier;
+// Returns those of `order` that are on its frontier, in ascending order of time.
+std::vector<std::size_t> find_frontier(const std::vector<Choice>& points, std::vector<std::size_t> order) {
+  std::vector<std::size_t> frontier;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::tie(points[a].time_s, points[a].cost, a) < std::tie(points[b].time_s, points[b].cost, b);
   });
@@ -28,6 +27,29 @@ std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
     frontier.push_back(i);
   }
   return frontier;
+}
+
+constexpr std::size_t kManyPoints = 10000;  // sorting fewer takes no time
+constexpr std::size_t kSampled = 1000;
+
+// Returns the points that no point of a sample beats in time without being dearer. Nearly all others are left out, none
+// of which is on the frontier.
+std::vector<std::size_t> find_candidates(const std::vector<Choice>& points) {
+  std::vector<std::size_t> sample, left;
+  for (std::size_t i = 0; i < points.size(); i += points.size() / kSampled) sample.push_back(i);
+  sample = find_frontier(points, std::move(sample));  // costs fall with time
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto slower = std::lower_bound(sample.begin(), sample.end(), points[i].time_s,
+                                         [&](std::size_t s, double time_s) { return points[s].time_s < time_s; });
+    if (slower == sample.begin() || points[*(slower - 1)].cost > points[i].cost) left.push_back(i);
+  }
+  return left;
+}
+
+}  // namespace
+
+std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
+  return find_frontier(points, points.size() < kManyPoints ? all_indices(points) : find_candidates(points));
 }
 
 double distance_to_frontier(const Choice& point, const std::vector<Choice>& frontier) {

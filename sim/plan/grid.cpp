@@ -39,7 +39,7 @@ void finish(PlanPoint& point, std::size_t index, std::size_t count) {
                    [&](const Setting& a, const Setting& b) { return depth(a) < depth(b); });
 }
 
-// Puts clusters first, then numbers of GPUs, then all other axes.
+// Puts clusters first, then numbers of GPUs, then all other axes. Batches come last, because they change no collective.
 int place_in_order(const Axis& axis) {
   const auto sets = [&](const char* start) {
     return std::any_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
@@ -48,7 +48,8 @@ int place_in_order(const Axis& axis) {
     });
   };
   if (sets("/cluster")) return 0;
-  return sets("/gpus") || sets("/nodes") ? 1 : 2;
+  if (sets("/gpus") || sets("/nodes")) return 1;
+  return sets(kBatchPointer) ? 3 : 2;
 }
 
 // Returns a text that identifies the settings of a scaling curve.

@@ -88,7 +88,7 @@ std::vector<std::string> Outcomes::keys() const {
   return keys;
 }
 
-Outcome Outcomes::at(const std::string& key, bool has_memory) const {
+Outcome Outcomes::at(const std::string& key) const {
   const Place place = place_of(key);
   if (place == 0) throw std::out_of_range("no outcome of the task " + key);
   const std::uint64_t offset = place - 1;
@@ -109,7 +109,7 @@ Outcome Outcomes::at(const std::string& key, bool has_memory) const {
   }
   FieldBytes(bytes).read(length);
   Outcome outcome;
-  FieldBytes(bytes.substr(sizeof length, length), has_memory).read(outcome);
+  FieldBytes(bytes.substr(sizeof length, length)).read(outcome);
   return outcome;
 }
 

@@ -23,9 +23,8 @@ class Outcomes {
   std::size_t count(const std::string& key) const { return place_of(key) == 0 ? 0 : 1; }
   /// Returns all keys, in no order that means anything.
   std::vector<std::string> keys() const;
-  /// Throws std::out_of_range for an unknown key, and std::runtime_error if the file cannot be read. With `has_memory`
-  /// false, the outcome's `memory` is null, which is faster.
-  Outcome at(const std::string& key, bool has_memory = true) const;
+  /// Throws std::out_of_range for an unknown key, and std::runtime_error if the file cannot be read.
+  Outcome at(const std::string& key) const;
   /// Adds or replaces an outcome. Throws std::runtime_error if the disk is full.
   void set(const std::string& key, const Outcome& outcome);
 

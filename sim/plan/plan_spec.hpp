@@ -121,7 +121,7 @@ class PlanPoints {
   PlanPoint operator[](std::size_t point) const;
   PlanPoint front() const { return (*this)[0]; }
   /// Returns the point that is predicted as number `n`. Neighbours in this order have the same cluster and number of
-  /// GPUs where they can, so that a process reads and measures each cluster once.
+  /// GPUs where they can, and then the same collectives, so that a process finds each of these once.
   std::size_t in_order(std::size_t n) const;
   /// Returns the scaling curve of each point, numbered from 0. Points that differ only in the number of GPUs have the
   /// same curve.

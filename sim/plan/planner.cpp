@@ -133,7 +133,7 @@ class Planner {
     for (std::size_t row : rows) tasks.push_back(task_of(row, plan_.refine.refined));
     evaluation_.run(tasks, "refined", [this](const Task&, const Outcome&) { show_so_far(); });
     for (const Task& task : tasks) {
-      const double coarse_s = result_.rows.read(task.point, false).outcome.iteration_s;
+      const double coarse_s = result_.rows.read(task.point).outcome.iteration_s;
       const Outcome outcome = evaluation_.at(task);
       result_.rows.set(task.point, task.fidelity, outcome);
       result_.rows.state(task.point).is_refined = true;

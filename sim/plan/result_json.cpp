@@ -182,9 +182,9 @@ Json point_json(const PlanSpec& plan, const PlanRow& row) {
   json["compute_s"] = known(ok, o.compute_s);
   json["exposed_communication_s"] = known(ok, o.exposed_communication_s);
   json["idle_s"] = known(ok, o.idle_s);
-  json["memory_bytes_per_gpu"] = o.memory.is_null() ? Json() : o.memory.at("bytes");
-  json["memory_barely_fits"] = o.memory.is_null() ? Json() : o.memory.at("barely_fits");
-  json["memory"] = o.memory;
+  json["memory_bytes_per_gpu"] = o.memory ? Json(o.memory->total_bytes()) : Json();
+  json["memory_barely_fits"] = o.memory ? Json(o.memory->barely_fits()) : Json();
+  json["memory"] = o.memory ? memory_json(*o.memory) : Json();
   json["updates"] = known(ok, o.updates);
   json["time_s"] = known(ok, o.time_s);
   json["time_s_low"] = known(ok, o.time_s_low);

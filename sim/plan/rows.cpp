@@ -18,7 +18,7 @@ Json PlanRow::setting() const {
 PlanRows::PlanRows(const PlanSpec& plan, std::shared_ptr<const Outcomes> outcomes)
     : plan_(&plan), outcomes_(std::move(outcomes)), states_(plan.points.size()) {}
 
-PlanRow PlanRows::read(std::size_t index, bool has_memory) const {
+PlanRow PlanRows::read(std::size_t index) const {
   const RowState& state = states_[index];
   PlanRow row;
   row.point = std::make_shared<const PlanPoint>(plan_->points[index]);
@@ -31,7 +31,7 @@ PlanRow PlanRows::read(std::size_t index, bool has_memory) const {
     row.outcome.status = "waiting";
     return row;
   }
-  row.outcome = outcomes_->at(task_of(index, row.requested).key(), has_memory);
+  row.outcome = outcomes_->at(task_of(index, row.requested).key());
   complete(row);
   return row;
 }

@@ -56,8 +56,7 @@ class PlanRows {
 
   std::size_t size() const { return states_.size(); }
   bool empty() const { return states_.empty(); }
-  /// Reads a row. With `has_memory` false, the outcome's `memory` is null, which is faster.
-  PlanRow read(std::size_t row, bool has_memory = true) const;
+  PlanRow read(std::size_t row) const;
   PlanRow operator[](std::size_t row) const { return read(row); }
   PlanRow front() const { return read(0); }
   const RowState& state(std::size_t row) const { return states_[row]; }

@@ -86,8 +86,7 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
       rows.back().back() = mark(result, i);
       continue;
     }
-    rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus),
-                    memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), rate_cell(o)});
+    rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus), memory_text(*o.memory), rate_cell(o)});
     if (has_tokens) rows.back().push_back(mfu_text(o));
     rows.back().insert(rows.back().end(), {r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "",
                                            time_text(o.time_s), time_text(o.time_s_low), time_text(o.time_s_high)});

@@ -1,8 +1,10 @@
 #include "sim/plan/task.hpp"
 
 #include "engine/base/field_bytes.hpp"
+#include "engine/base/field_text.hpp"
 
 namespace lockstep::sim::plan {
+
 std::string Task::key() const {
   return std::to_string(point) + "|" + name_of(fidelity) + "|" + variation + "|" + std::to_string(gpus) + "|" +
          std::to_string(batch_per_gpu) +
@@ -11,16 +13,22 @@ std::string Task::key() const {
          (is_throughput_only ? "|throughput" : "");
 }
 
-std::string Task::text() const {
-  return fields_to_json(*this).dump();
+std::string Task::bytes() const {
+  std::string bytes;
+  append_bytes(*this, bytes);
+  return bytes;
 }
 
-Task Task::from_text(const std::string& text) {
-  return fields_from_json<Task>(Json::parse(text));
+Task Task::from_bytes(std::string_view bytes) {
+  Task task;
+  FieldBytes(bytes).read(task);
+  return task;
 }
 
 std::string Outcome::text() const {
-  return fields_to_json(*this).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  append_json_text(*this, text);
+  return text;
 }
 
 Outcome Outcome::from_text(const std::string& text) {

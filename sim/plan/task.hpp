@@ -1,10 +1,12 @@
 #pragma once
-// The task of a worker process, and its outcome. Journals have both in one line of JSON.
+// The task of a worker process, and its outcome. Journals have the key and the outcome in one line of JSON.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/json_fields.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim::plan {
@@ -24,8 +26,9 @@ struct Task {
 
   /// Returns a text that identifies the task within its plan.
   std::string key() const;
-  std::string text() const;
-  static Task from_text(const std::string& text);
+  /// Returns the fields as field_bytes.hpp writes them, for processes of this run.
+  std::string bytes() const;
+  static Task from_bytes(std::string_view bytes);
   LOCKSTEP_FIELDS(point, fidelity, variation, gpus, batch_per_gpu, baseline_gpus, learners, wants_layers,
                   wants_failure_runs, is_throughput_only);
 };
@@ -75,10 +78,10 @@ struct [[nodiscard]] Outcome {
   std::string links;  ///< identifies the links between nodes; points with equal texts share their uncertainty
   double compute_s = 0;
   double exposed_communication_s = 0;
-  std::optional<double> bubble_s;  ///< of a split with a pipeline: part of exposed_communication_s
-  double idle_s = 0;               ///< waiting for input
-  Json memory;                     ///< memory_json() of a GPU; null if the scenario could not be read
-  double updates = 0;              ///< iterations of the whole training
+  std::optional<double> bubble_s;   ///< of a split with a pipeline: part of exposed_communication_s
+  double idle_s = 0;                ///< waiting for input
+  std::optional<GpuMemory> memory;  ///< of a GPU; none if the scenario could not be read
+  double updates = 0;               ///< iterations of the whole training
   double time_s = 0;
   double time_s_low = 0;
   double time_s_high = 0;

@@ -13,7 +13,8 @@ namespace lockstep::sim::plan {
 /// Tasks that one process runs one after another.
 struct Chunk {
   int id = 0;
-  std::vector<std::string> tasks;  ///< Task::text()
+  std::vector<std::string> tasks;  ///< Task::bytes()
+  LOCKSTEP_FIELDS(id, tasks);
 };
 
 struct WorkerEvent {

@@ -100,16 +100,18 @@ class Post {
   std::list<Sent> sent_;
 };
 
-std::string text_of(const WorkerEvent& event) {
+template <class T>
+std::string text_of(const T& value) {
   std::string text;
-  append_bytes(event, text);
+  append_bytes(value, text);
   return text;
 }
 
-WorkerEvent event_of(const std::string& text) {
-  WorkerEvent event;
-  FieldBytes(text).read(event);
-  return event;
+template <class T>
+T value_of(const std::string& text) {
+  T value;
+  FieldBytes(text).read(value);
+  return value;
 }
 
 // Holds what rank 0 knows of another rank.
@@ -149,7 +151,7 @@ class MpiWorkers : public Workers {
     if (freest == remotes_.end() || freest->is_dead || freest->free < local_->free_slots()) return local_->start(chunk);
     --freest->free;
     freest->done[chunk.id] = 0;
-    post_.send(static_cast<int>(freest - remotes_.begin()) + 1, chunk_tag, Json::array({chunk.id, chunk.tasks}).dump());
+    post_.send(static_cast<int>(freest - remotes_.begin()) + 1, chunk_tag, text_of(chunk));
   }
 
   std::vector<WorkerEvent> wait(int timeout_ms) override {
@@ -181,7 +183,7 @@ class MpiWorkers : public Workers {
       Remote& remote = remotes_[static_cast<std::size_t>(rank - 1)];
       remote.heard_s = steady_now_s();
       if (tag != event_tag || remote.is_dead) continue;
-      const WorkerEvent event = event_of(text);
+      const WorkerEvent event = value_of<WorkerEvent>(text);
       if (event.is_end) {
         remote.done.erase(event.chunk);
         ++remote.free;
@@ -268,8 +270,7 @@ bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patienc
         if (text == "lost") session.lose_rank();
         return true;
       }
-      const Json chunk = Json::parse(text);
-      local->start({chunk.at(0), chunk.at(1).get<std::vector<std::string> >()});
+      local->start(value_of<Chunk>(text));
     }
     if (steady_now_s() - heard_s > kFirstRankPatience * patience_s) {
       session.lose_rank();

@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::point {
 
-using PredictPoint = std::function<PointResult(Scenario, const PointRequest&)>;
+using PredictPoint = std::function<PointResult(const Scenario&, const PointRequest&)>;
 
 /// True if the job's messages cross switches with ECMP and the scenario does not fix the hash function.
 bool has_several_hashes(const Scenario& scenario, int gpus);

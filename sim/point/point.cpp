@@ -105,9 +105,11 @@ void choose_flow_updates(const Scenario& scenario, const PointRequest& request) 
 }
 
 // Predicts a point whose GPUs all run the same program.
-PointResult predict_program(Scenario as_asked, const PointRequest& request) {
+PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
   std::vector<TunerObservation> observed;
-  const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);
+  std::optional<Scenario> tuned;
+  if (as_asked.learners.auto_tune) tuned = with_tuned_learners(as_asked, request, observed);
+  const Scenario& scenario = tuned ? *tuned : as_asked;
   choose_flow_updates(scenario, request);
   PointCache own;
   PointCache& cache = request.cache != nullptr ? *request.cache : own;
@@ -120,14 +122,13 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   point.batch_per_gpu = request.batch_per_gpu;
   point.samples_per_iteration =
       request.gpus * double(request.batch_per_gpu) * learners_of(scenario) * scenario.communication.accumulation;
-  PlanCosts costs;
-  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-  {
-    const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
-    costs = plan_costs(rounds, cluster, &cache.costs());
-    point.interval = interval_of(scenario, rounds, costs, slowest, point);
-  }
-  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
+  const int rounds = 3 * warm_up;
+  Program program = build_program(scenario, request.gpus, request.batch_per_gpu, std::max(rounds, warm_up + iterations),
+                                  &cache.programs());
+  const PlanCosts costs = plan_costs(program, cluster, &cache.costs());
+  const double slowest = cache.find_expected_slowest(scenario, request.gpus * learners_of(scenario));
+  point.interval = interval_of(scenario, first_iterations(program, rounds), costs, slowest, point);
+  if (program.iterations > warm_up + iterations) program = first_iterations(program, warm_up + iterations);
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();
   point.messages = program.messages_per_iteration();
 
@@ -136,7 +137,8 @@ PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   options.dump_links_at_s = request.trace.links_at_s;
   options.units = costs.units;
   const double messages = point.messages * program.iterations;
-  const ReplaySize size = estimate_replay_size(program);
+  const bool has_choice = request.fidelity == Fidelity::fast || is_logged(LogLevel::debug);
+  const ReplaySize size = has_choice ? estimate_replay_size(program) : ReplaySize();
   if (is_logged(LogLevel::debug))
     write_log(LogLevel::debug, "to replay: " + short_number(messages) + " messages, " + short_number(size.steps) +
                                    " steps, " + short_number(size.transfers) + " transfers");
@@ -175,10 +177,10 @@ Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
   return at_point;
 }
 
-PointResult predict_once(Scenario scenario, const PointRequest& request) {
+PointResult predict_once(const Scenario& scenario, const PointRequest& request) {
   if (is_split(scenario)) return predict_split(scenario, request);
   if (scenario.workers) return predict_workers(scenario, request);
-  return predict_program(std::move(scenario), request);
+  return predict_program(scenario, request);
 }
 
 }  // namespace
@@ -232,7 +234,7 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   Scenario at_point = scenario_at(scenario, request);
   if (scenario.parallel && !is_split(scenario)) at_point = without_split(at_point, request.gpus);
   PointResult point = has_several_hashes(at_point, request.gpus) ? predict_median_hash(at_point, request, predict_once)
-                                                                 : predict_once(std::move(at_point), request);
+                                                                 : predict_once(at_point, request);
   point.training_interval = point.interval;
   if (!request.has_input_spread) calibrate_intervals(scenario, point);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -1,5 +1,6 @@
 #include "sim/point/point_cache.hpp"
 
+#include "sim/program/jitter.hpp"
 #include "sim/scenario/same_cluster.hpp"
 
 namespace lockstep::sim::point {
@@ -17,6 +18,15 @@ const Cluster& PointCache::cluster(const ClusterSpec& spec, int gpus, const Inpu
   cluster_->set_message_overhead({message_overhead_s, message_overhead_s});
   facts_ = std::make_unique<const Facts>(Facts{spec, gpus, input, message_overhead_s});
   return *cluster_;
+}
+
+double PointCache::find_expected_slowest(const Scenario& scenario, int gpus) {
+  const std::tuple<JitterKind, double, int> jitter{scenario.compute.jitter, scenario.compute.jitter_variation, gpus};
+  if (slowest_ == 0 || jitter != jitter_) {
+    jitter_ = jitter;
+    slowest_ = expected_slowest(scenario, gpus);
+  }
+  return slowest_;
 }
 
 }  // namespace lockstep::sim::point

@@ -11,6 +11,7 @@
 #include "sim/program/learners.hpp"
 #include "sim/program/nccl_system.hpp"
 #include "sim/program/parameter_server.hpp"
+#include "sim/program/program_cache.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/local_sgd.hpp"
@@ -69,29 +70,29 @@ std::vector<Bucket> buckets_of(const Scenario& scenario) {
 
 namespace {
 
-Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations, ProgramCache& cache) {
   auto options = with_common<LocalSgd>(scenario, gpus, batch_per_gpu, iterations);
   options.period = scenario.local_sgd.period;
   options.group_gpus = std::min(gpus, scenario.local_sgd.group_gpus);
   const bool is_nccl = scenario.communication.all_reduce == AllReduceKind::nccl;
-  return local_sgd(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
-                   all_reduce_of(scenario),
+  return local_sgd(scenario.model, cache.find_model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
+                   cache.remember_all_reduce(scenario),
                    is_nccl ? nccl_operation(scenario, NcclOperation::all_gather) : AllReduce(all_gather));
 }
 
-Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations, ProgramCache& cache) {
   auto options = with_common<Sharded>(scenario, gpus, batch_per_gpu, iterations);
   options.units_ahead = scenario.communication.overlap ? scenario.sharding.units_ahead : 0;
   options.gathers_again = scenario.sharding.gathers_again;
   options.keeps_gradients = scenario.sharding.keeps_gradients;
   const bool is_nccl = scenario.communication.all_reduce == AllReduceKind::nccl;
-  return sharded(scenario.model, model_cost(scenario, batch_per_gpu),
+  return sharded(scenario.model, cache.find_model_cost(scenario, batch_per_gpu),
                  sharding_units(scenario.model, wire_bytes(scenario), scenario.sharding.unit_bytes), options,
                  is_nccl ? nccl_operation(scenario, NcclOperation::all_gather) : AllReduce(all_gather),
                  is_nccl ? nccl_operation(scenario, NcclOperation::reduce_scatter) : AllReduce(reduce_scatter));
 }
 
-Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations, ProgramCache& cache) {
   auto options = with_common<TheanoMpi>(scenario, gpus, batch_per_gpu, iterations);
   options.exchange = scenario.theano_mpi.exchange;
   options.staging_bytes_per_s = scenario.theano_mpi.staging_bytes_per_s;
@@ -99,7 +100,8 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
   const HostAllReduce host = host_all_reduce_of(scenario, gpus);
   const TheanoMpiPlans plans{[host](int, std::int64_t bytes) { return host_all_reduce(host, bytes); }, all_to_all,
                              all_gather};
-  return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
+  return theano_mpi(scenario.model, cache.find_model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
+                    plans);
 }
 
 // Collectives that run as kernels on the GPUs slow down compute work. Copies by the host's processors do not.
@@ -113,29 +115,31 @@ void slow_down_compute(const Scenario& scenario, int batch_per_gpu, Program& pro
 
 }  // namespace
 
-Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations, ProgramCache* shared) {
+  ProgramCache own;
+  ProgramCache& cache = shared != nullptr ? *shared : own;
   Program program;
   switch (scenario.algorithm) {
     case Algorithm::s_sgd:
-      program = s_sgd(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario),
-                      s_sgd_options(scenario, gpus, batch_per_gpu, iterations), all_reduce_of(scenario));
+      program = s_sgd(scenario.model, cache.find_model_cost(scenario, batch_per_gpu), buckets_of(scenario),
+                      s_sgd_options(scenario, gpus, batch_per_gpu, iterations), cache.remember_all_reduce(scenario));
       break;
     case Algorithm::sma:
     case Algorithm::ea_sgd:
       program = sma(sma_cost(scenario, batch_per_gpu), sma_options(scenario, gpus, batch_per_gpu, iterations),
-                    all_reduce_of(scenario));
+                    cache.remember_all_reduce(scenario));
       break;
     case Algorithm::parameter_server:
       program = parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
       break;
     case Algorithm::local_sgd:
-      program = local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+      program = local_sgd_program(scenario, gpus, batch_per_gpu, iterations, cache);
       break;
     case Algorithm::sharded:
-      program = sharded_program(scenario, gpus, batch_per_gpu, iterations);
+      program = sharded_program(scenario, gpus, batch_per_gpu, iterations, cache);
       break;
     case Algorithm::theano_mpi:
-      program = theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
+      program = theano_mpi_program(scenario, gpus, batch_per_gpu, iterations, cache);
       break;
     case Algorithm::backup_workers:
     case Algorithm::async_sgd:

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/json_fields.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim::program {
@@ -56,6 +57,9 @@ struct [[nodiscard]] GpuMemory {
   double reserved_bytes = 0;
   double capacity_bytes = 0;  ///< of the GPU
   int batch_per_gpu = 1;      ///< batch for which these values were counted
+  LOCKSTEP_FIELDS(weights_bytes, gradients_bytes, master_weights_bytes, optimizer_state_bytes, averages_bytes,
+                  activations_bytes, input_bytes, communication_bytes, workspace_bytes, margin_bytes, reserved_bytes,
+                  capacity_bytes, batch_per_gpu);
 
   /// Returns all parts except the capacity, in this order.
   std::vector<MemoryPart> parts() const;

@@ -36,7 +36,7 @@ AllReduce profile_all_reduce(const Scenario& scenario) {
     const calib::LineFit& line = measured.over(gpus)->line;
     const double latency_s = line.at(0), seconds = line.at(double(bytes));
     plan.call = CallTime{std::min(latency_s, seconds), std::max(seconds - latency_s, 1e-12)};
-    plan.phases.push_back(ring_phase(0, 1, gpus, 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));
+    plan.phases.edit().push_back(ring_phase(0, 1, gpus, 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));
     return plan;
   };
 }

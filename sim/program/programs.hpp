@@ -6,6 +6,8 @@
 
 namespace lockstep::sim::program {
 
+class ProgramCache;
+
 /// Returns the all-reduce that the scenario names.
 AllReduce all_reduce_of(const Scenario& scenario);
 /// Returns the input pipeline of one learner, if the node's CPUs pre-process at this rate (0: without limit).
@@ -14,7 +16,9 @@ Loading loading_of(const Scenario& scenario, int gpus, int batch_per_gpu, double
 InputHosts input_hosts_of(const Scenario& scenario);
 /// Returns the options of S-SGD, with the scenario's input pipeline and overlap.
 SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
-/// Returns the program of the scenario's algorithm. All ranks of that algorithm must run the same program.
-Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
+/// Returns the program of the scenario's algorithm. All ranks of that algorithm must run the same program. `cache`: of
+/// parts that earlier programs have needed.
+Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations,
+                      ProgramCache* cache = nullptr);
 
 }  // namespace lockstep::sim::program

@@ -93,6 +93,7 @@ class MaxPlusReplay {
       else
         plans_.emplace_back(plan, links_, shapes, reduction_rate);
     }
+    if (round_ && collective_streams(program_) <= 1) round_->forget_messages_of_owned_links();
     for (const Work::Source source : input_sources(program_))
       for (const Route& route : routes_of_copies(program_, source, links_.cluster()))
         copies_[source].push_back(links_.other_flow(route));

@@ -118,12 +118,12 @@ std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
 Plan of_one_byte(const Plan& plan) {
   std::unordered_map<const Transfers::Block*, std::shared_ptr<const Transfers::Block>> known;
   Plan of_one = plan;
-  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
-    of_one.phases[p].transfers = Transfers();
-    for (const auto& block : plan.phases[p].transfers.blocks()) {
+  for (Phase& phase : of_one.phases.edit()) {
+    const Transfers transfers = std::exchange(phase.transfers, Transfers());
+    for (const auto& block : transfers.blocks()) {
       auto& mine = known[block.get()];
       if (!mine) mine = std::make_shared<const Transfers::Block>(block->of_bytes(1));
-      of_one.phases[p].transfers.append(mine);
+      phase.transfers.append(mine);
     }
   }
   return of_one;
@@ -163,7 +163,25 @@ class CollectiveCosts {
 
   double reduction_rate() const { return reduction_rate_; }
 
-  PlanCost cost(const Plan& plan, ProgramOnLinks& program) {
+  SharedVector<PlanCost> find_costs(const std::vector<Plan>& plans, ProgramOnLinks& program) {
+    if (are_latest(plans)) return latest_costs_;
+    std::vector<PlanCost> costs;
+    for (const Plan& plan : plans) costs.push_back(find_cost(plan, program));
+    latest_ = plans;
+    latest_costs_ = std::move(costs);
+    return latest_costs_;
+  }
+
+ private:
+  // True if the plans are copies of the latest ones. As these keep their phases, other phases have other addresses.
+  bool are_latest(const std::vector<Plan>& plans) const {
+    const auto is_copy = [](const Plan& a, const Plan& b) {
+      return &a.phases.get() == &b.phases.get() && !a.call && !b.call;
+    };
+    return std::equal(plans.begin(), plans.end(), latest_.begin(), latest_.end(), is_copy);
+  }
+
+  PlanCost find_cost(const Plan& plan, ProgramOnLinks& program) {
     if (plan.phases.empty()) return {};
     const std::optional<std::vector<double>> bytes = plan.call ? std::nullopt : bytes_of_phases(plan);
     if (!bytes) return plan.call ? plan_cost(plan, program.units(), reduction_rate_) : uneven_cost(plan, program);
@@ -183,7 +201,6 @@ class CollectiveCosts {
     return cost;
   }
 
- private:
   // Messages of a phase differ in size.
   PlanCost uneven_cost(const Plan& plan, ProgramOnLinks& program) {
     RoundLoad load(program.units());
@@ -199,6 +216,8 @@ class CollectiveCosts {
   static constexpr std::size_t kMostKnown = 64;
   double reduction_rate_;
   std::list<std::pair<Plan, PlanCost>> known_;  // most recently used first
+  std::vector<Plan> latest_;
+  SharedVector<PlanCost> latest_costs_;
 };
 
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation) {
@@ -225,7 +244,7 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster, KnownCosts*
     found = std::make_shared<CollectiveCosts>(program.reduction_rate_bytes_per_s);
   CollectiveCosts& known = *found;
   ProgramOnLinks on_links(program, cluster);
-  for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, on_links));
+  costs.phases = known.find_costs(program.plans, on_links);
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
   if (has_busy_links(program)) find_busy_links(program, cluster, on_links.units(), on_links.uneven(), costs);
   costs.units = on_links.found();

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/shared_vector.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/schedule/program.hpp"
@@ -160,9 +161,10 @@ struct [[nodiscard]] PlanCosts {
   };
   /// Links by number, and the seconds for which messages occupy each. Equally busy links are merged.
   using LinkSeconds = std::vector<std::pair<int, double>>;
-  std::vector<std::vector<PhaseCost>> phases;  ///< per plan; a plan with a time of its own has one entry, its operation
-  std::map<Work::Source, PhaseCost> copies;    ///< over links: to all GPUs at once
-  std::vector<LinkSeconds> busy_s;             ///< per plan; empty if collectives meet no others and no copies
+  SharedVector<std::vector<PhaseCost>>
+      phases;                                ///< per plan; a plan with a time of its own has one entry, its operation
+  std::map<Work::Source, PhaseCost> copies;  ///< over links: to all GPUs at once
+  std::vector<LinkSeconds> busy_s;           ///< per plan; empty if collectives meet no others and no copies
   std::map<Work::Source, LinkSeconds> busy_by_copies_s;
   int busy_links = 0;                        ///< upper bound of the links' numbers, exclusive
   std::shared_ptr<const UnitClasses> units;  ///< links of the messages, if the costs needed them (unit_classes.hpp)

@@ -56,7 +56,7 @@ void RoundOfMessages::gather() {
       int& place = place_of_[to_index(*link)];
       if (place < 0) {
         place = static_cast<int>(served_.size());
-        served_.push_back({*link, 0, 0});
+        served_.push_back({*link, 0, 0, 0, 0, 0});
       }
       ++served_[to_index(place)].last;
     }
@@ -65,7 +65,7 @@ void RoundOfMessages::gather() {
   for (const Served link : served_) {
     place_of_[to_index(link.link)] = link.last > 1 ? static_cast<int>(kept) : -1;
     if (link.last < 2) continue;
-    served_[kept++] = {link.link, first, first};
+    served_[kept++] = {link.link, first, first, 0, 0, 0};
     first += link.last;
   }
   served_.resize(kept);
@@ -77,7 +77,12 @@ void RoundOfMessages::gather() {
   for (const Served& link : served_) place_of_[to_index(link.link)] = -1;
 }
 
-void RoundOfMessages::share_out(const Served& link, bool is_last) {
+void RoundOfMessages::forget_messages_of_owned_links() {
+  for (std::size_t link = 0; link < is_apart_.size(); ++link)
+    is_apart_[link] = owners_.has_owner(static_cast<int>(link));
+}
+
+void RoundOfMessages::share_out(Served& link, bool is_last) {
   if (is_last && crossings_[link.first].rate == kInfinity) return;  // too wide to delay any flow
   const double bandwidth = cluster_.link_bandwidth(link.link);
   flows_.clear();
@@ -99,7 +104,10 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
     }
     return;
   }
-  together += add_earlier(link.link);
+  if (!is_last) find_earlier(link);
+  flows_.insert(flows_.end(), earlier_flows_.begin() + static_cast<std::ptrdiff_t>(link.first_earlier),
+                earlier_flows_.begin() + static_cast<std::ptrdiff_t>(link.last_earlier));
+  together += link.earlier_bytes_per_s;
   if (!is_last && together <= bandwidth * (1 + kCapacityTolerance)) return;
   sharing_.run(flows_, bandwidth, flow_ends_s_);
   for (std::size_t c = link.first, i = 0; c < link.last; ++c, ++i) {
@@ -119,26 +127,39 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   }
 }
 
-// Adds the unsent rest of earlier messages when the first of flows_ starts, and forgets those that have ended by then.
-// Returns their total rate.
-double RoundOfMessages::add_earlier(int link) {
-  std::vector<Earlier>& earlier = earlier_[to_index(link)];
-  if (earlier.empty()) return 0;
-  double first_s = kInfinity, together = 0;
+// Finds the unsent rest of earlier messages when the first of flows_ starts, and forgets those that have ended by then.
+void RoundOfMessages::find_earlier(Served& link) {
+  link.first_earlier = link.last_earlier = earlier_flows_.size();
+  if (is_apart_[to_index(link.link)]) return;
+  std::vector<Earlier>& earlier = earlier_[to_index(link.link)];
+  if (earlier.empty()) return;
+  double first_s = kInfinity;
   for (const SharingFlow& flow : flows_) first_s = std::min(first_s, flow.start_s);
   std::size_t kept = 0;
   for (const Earlier& message : earlier) {
     const double start_s = std::max(first_s, message.start_s);
     if (message.end_s <= start_s) continue;
-    flows_.push_back({start_s, message.bytes_per_s * (message.end_s - start_s), message.bytes_per_s});
-    together += message.bytes_per_s;
+    earlier_flows_.push_back({start_s, message.bytes_per_s * (message.end_s - start_s), message.bytes_per_s});
+    link.earlier_bytes_per_s += message.bytes_per_s;
     earlier[kept++] = message;
   }
   earlier.resize(kept);
-  return together;
+  link.last_earlier = earlier_flows_.size();
+}
+
+// Loads the lists of links that follow in served_ into the processor's caches. They lie apart in memory, so that waiting
+// for them would take half of the time on some 100,000 links.
+void RoundOfMessages::prefetch_earlier(std::size_t behind) const {
+  constexpr std::size_t kAhead = 12, kMost = 9, kOfLine = 3;  // links; messages; messages on a line of the cache
+  const std::size_t far = behind + 2 * kAhead, near = behind + kAhead;
+  if (far < served_.size()) __builtin_prefetch(&earlier_[to_index(served_[far].link)]);
+  if (near >= served_.size()) return;
+  const std::vector<Earlier>& list = earlier_[to_index(served_[near].link)];
+  for (std::size_t i = 0; i < std::min(kMost, list.size()); i += kOfLine) __builtin_prefetch(&list[i]);
 }
 
 void RoundOfMessages::keep_for_later(const Served& link) {
+  if (is_apart_[to_index(link.link)]) return;
   std::vector<Earlier>& earlier = earlier_[to_index(link.link)];
   for (std::size_t c = link.first; c < link.last; ++c) {
     const Message& message = messages_[to_index(crossings_[c].message)];
@@ -156,9 +177,16 @@ const std::vector<double>& RoundOfMessages::ends_s() {
   if (served_.empty()) return ends_s_;
   least_.assign(n, kInfinity);
   second_.assign(n, kInfinity);
-  for (const bool is_last : {false, true})
-    for (const Served& link : served_) share_out(link, is_last);
-  for (const Served& link : served_) keep_for_later(link);
+  earlier_flows_.clear();
+  for (std::size_t i = 0; i < served_.size(); ++i) {
+    prefetch_earlier(i);
+    share_out(served_[i], false);
+  }
+  for (Served& link : served_) share_out(link, true);
+  for (std::size_t i = 0; i < served_.size(); ++i) {
+    prefetch_earlier(i);
+    keep_for_later(served_[i]);
+  }
   return ends_s_;
 }
 
@@ -187,7 +215,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
     for (const auto& transfers : phase.transfers.blocks()) {
       const std::shared_ptr<const Shape> shape = alike ? alike->steps_[steps_.size()].blocks[step.blocks.size()].shape
                                                        : shapes.of(transfers, [&](const Transfers::Block& block) {
-                                                           return shape_of(block, cluster, shared, owners);
+                                                           return shape_of(block, cluster, shared, owners, round);
                                                          });
       step.blocks.push_back({shape, transfers});
     }
@@ -217,7 +245,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
 }
 
 SharedPlan::Shape SharedPlan::shape_of(const Transfers::Block& transfers, const Cluster& cluster,
-                                       const std::vector<bool>& shared, LinkOwners& owners) {
+                                       const std::vector<bool>& shared, LinkOwners& owners, RoundOfMessages& round) {
   Shape shape;
   Route route;
   for (const Transfer& t : transfers) {
@@ -233,6 +261,7 @@ SharedPlan::Shape SharedPlan::shape_of(const Transfers::Block& transfers, const 
       if (shared[to_index(link)]) {
         shape.links.push_back(link);
         has_own_links_ = owners.cross(link, t.src, t.dst) && has_own_links_;
+        round.owners().cross(link, t.src, t.dst);
       }
   }
   shape.first_link.push_back(static_cast<std::uint32_t>(shape.links.size()));

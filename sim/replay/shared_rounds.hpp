@@ -33,7 +33,9 @@ class RoundOfMessages {
   explicit RoundOfMessages(const Cluster& cluster)
       : cluster_(cluster),
         place_of_(static_cast<std::size_t>(cluster.link_count()), -1),
-        earlier_(static_cast<std::size_t>(cluster.link_count())) {}
+        earlier_(static_cast<std::size_t>(cluster.link_count())),
+        owners_(cluster),
+        is_apart_(static_cast<std::size_t>(cluster.link_count()), false) {}
 
   struct Message {
     double start_s;
@@ -43,6 +45,11 @@ class RoundOfMessages {
     int link_count;
   };
   std::vector<Message>& messages() { return messages_; }
+  /// The ranks at the ends of all messages; SharedPlan records them.
+  LinkOwners& owners() { return owners_; }
+  /// Tells that all plans are laid out and that each rank is in one round at a time. So a rank's own links carry no
+  /// messages of earlier rounds, which need not be kept.
+  void forget_messages_of_owned_links();
   /// When each message ends.
   const std::vector<double>& ends_s();
   /// Forgets the messages of earlier rounds, including the latest.
@@ -58,7 +65,9 @@ class RoundOfMessages {
   };
   struct Served {
     int link;
-    std::size_t first, last;  // in crossings_
+    std::size_t first, last;                  // in crossings_
+    std::size_t first_earlier, last_earlier;  // in earlier_flows_
+    double earlier_bytes_per_s;               // of these together
   };
   // A message of an earlier round on a link.
   struct Earlier {
@@ -66,8 +75,9 @@ class RoundOfMessages {
     double bytes_per_s;
   };
   void gather();
-  void share_out(const Served& link, bool is_last);
-  double add_earlier(int link);
+  void share_out(Served& link, bool is_last);
+  void find_earlier(Served& link);
+  void prefetch_earlier(std::size_t behind) const;
   void keep_for_later(const Served& link);
 
   const Cluster& cluster_;
@@ -77,7 +87,10 @@ class RoundOfMessages {
   std::vector<Served> served_;
   std::vector<Crossing> crossings_;
   std::vector<std::vector<Earlier>> earlier_;  // by link
-  std::vector<double> least_, second_;         // by message: rates that its links gave it
+  std::vector<SharingFlow> earlier_flows_;     // what this round's links still have to carry of them
+  LinkOwners owners_;
+  std::vector<bool> is_apart_;          // by link: rounds never meet on it
+  std::vector<double> least_, second_;  // by message: rates that its links gave it
   std::vector<SharingFlow> flows_;
   std::vector<double> flow_ends_s_;
   ProcessorSharing sharing_;
@@ -117,7 +130,7 @@ class SharedPlan {
     int rounds;
   };
   Shape shape_of(const Transfers::Block& transfers, const Cluster& cluster, const std::vector<bool>& shared,
-                 LinkOwners& owners);
+                 LinkOwners& owners, RoundOfMessages& round);
   void run_step(const Step& step, std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events) const;
   const std::vector<double>& ends_of(const Step& step, const std::vector<double>& times_s,
                                      RoundOfMessages& round) const;

@@ -99,7 +99,7 @@ Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
       ring(members, whole(is_send ? traffic.bytes : traffic.bytes / n), block);
     }
   }
-  plan.phases.push_back({Transfers(std::move(block)), rounds});
+  plan.phases.edit().push_back({Transfers(std::move(block)), rounds});
   const double copies_s = traffic.kind == TrafficKind::dispatch ? dispatch_copies_s(links, traffic) : 0;
   if (copies_s > 0) plan.call = CallTime{0, copies_s};
   if (!is_of_model) return plan;
@@ -114,13 +114,13 @@ Plan GroupPlans::message(double bytes, int from_stage, int to_stage) const {
   Transfers::Block block;
   for (int rank = 0; rank < order_.ranks(); ++rank)
     if (stage_of(rank) == from_stage) block.push_back({rank, rank + (to_stage - from_stage) * stride, whole(bytes)});
-  plan.phases.push_back({Transfers(std::move(block)), 1});
+  plan.phases.edit().push_back({Transfers(std::move(block)), 1});
   return plan;
 }
 
 Plan GroupPlans::barrier() const {
   Plan plan{"barrier", order_.ranks(), 0, {}};
-  plan.phases.push_back({Transfers(), 1});
+  plan.phases.edit().push_back({Transfers(), 1});
   plan.call = CallTime{0, kAtOnce_s};
   return plan;
 }

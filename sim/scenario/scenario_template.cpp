@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "engine/base/text.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -71,6 +72,20 @@ bool is_same(const Json& a, const Json& b, const char* key) {
   return *of_a == *of_b;
 }
 
+// Returns the setting of the batch if it is the only one that differs; null if others differ or affect the batch.
+const Setting* find_only_new_batch(const std::vector<Setting>& before, const std::vector<Setting>& settings) {
+  if (settings.size() != before.size()) return nullptr;
+  const Setting* batch = nullptr;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const bool sets_batch = settings[i].pointer == kBatchPointer && before[i].pointer == kBatchPointer && !batch;
+    if (sets_batch)
+      batch = &settings[i];
+    else if (!(settings[i] == before[i]) || settings[i].pointer.rfind(kBatchPointer, 0) == 0)
+      return nullptr;
+  }
+  return batch;
+}
+
 }  // namespace
 
 ScenarioTemplate ScenarioTemplate::load(const std::string& path, const std::string& variant) {
@@ -131,26 +146,35 @@ const JsonDocument& ScenarioSeries::under_all_but_last(const std::vector<const S
   return count == 0 ? base_.document_ : levels_.back().document;
 }
 
-const Scenario& ScenarioSeries::with(const std::vector<Setting>& settings) {
+JsonDocument ScenarioSeries::document_with(const std::vector<Setting>& settings) {
   const std::vector<const Setting*> others = without_nodes(settings);
   JsonDocument varied = under_all_but_last(others);
   if (!others.empty()) apply_behind(others.size() > 1 ? others[others.size() - 2] : nullptr, *others.back(), varied);
   complete(settings, varied);
+  return varied;
+}
+
+const Scenario& ScenarioSeries::with(const std::vector<Setting>& settings) {
+  std::optional<Latest> before = std::exchange(latest_, std::nullopt);
+  const Setting* const batch = before ? find_only_new_batch(before->settings, settings) : nullptr;
+  JsonDocument document = batch ? std::move(before->document) : document_with(settings);
+  if (batch) apply_setting(document, batch->pointer, batch->text, batch->origin, batch->folder);
+  const auto is_known = [&](const Member& member) {
+    return batch || (before && is_same(before->document.json(), document.json(), member.key) &&
+                     is_same(before->document.json(), document.json(), member.goes_by));
+  };
   Scenario scenario;
   std::vector<std::string> known;
   for (const Member& member : kMembers) {
-    if (!latest_ || !is_same(read_, varied.json(), member.key) || !is_same(read_, varied.json(), member.goes_by))
-      continue;
-    member.move(*latest_, scenario);
+    if (!is_known(member)) continue;
+    member.move(before->scenario, scenario);
     known.push_back(member.key);
   }
-  latest_.reset();
   const auto is_read = [&](const std::string& key) {
     return std::find(known.begin(), known.end(), key) == known.end();
   };
-  read_scenario(varied.root(), base_.variant_, is_read, scenario);
-  read_ = varied.json();
-  return latest_.emplace(std::move(scenario));
+  read_scenario(document.root(), base_.variant_, is_read, scenario);
+  return latest_.emplace(Latest{settings, std::move(document), std::move(scenario)}).scenario;
 }
 
 }  // namespace lockstep::sim::scenario

@@ -40,6 +40,9 @@ class ScenarioTemplate {
   std::string variant_;
 };
 
+/// A setting at this pointer changes no default and no other part of a file. ScenarioSeries reads such points fastest.
+inline constexpr const char* kBatchPointer = "/batch_per_gpu";
+
 /// Makes scenarios of one template one after the other, as for the points of a plan. It reuses results of settings and
 /// of parts of the file that are the same as for the previous scenario. The template must outlive it.
 class ScenarioSeries {
@@ -54,12 +57,17 @@ class ScenarioSeries {
     Setting setting;
     JsonDocument document;
   };
+  struct Latest {
+    std::vector<Setting> settings;
+    JsonDocument document;  // from which the scenario was read
+    Scenario scenario;
+  };
   const JsonDocument& under_all_but_last(const std::vector<const Setting*>& settings);
+  JsonDocument document_with(const std::vector<Setting>& settings);
 
   const ScenarioTemplate& base_;
   std::vector<Level> levels_;
-  Json read_;  // the document from which latest_ was read
-  std::optional<Scenario> latest_;
+  std::optional<Latest> latest_;  // none after an error
 };
 
 }  // namespace lockstep::sim::scenario

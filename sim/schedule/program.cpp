@@ -24,6 +24,23 @@ double Program::messages_per_iteration() const {
   return iterations > 0 ? messages / iterations : 0;
 }
 
+Program first_iterations(const Program& program, int iterations) {
+  const auto is_later = [&](const Work& work) { return work.iteration >= iterations; };
+  Program first;
+  first.gpus = program.gpus;
+  first.fed_gpus = program.fed_gpus;
+  first.iterations = iterations;
+  first.draws = program.draws;
+  first.roles = program.roles;
+  first.shares_gpu = program.shares_gpu;
+  first.reduction_rate_bytes_per_s = program.reduction_rate_bytes_per_s;
+  first.streams = program.streams;
+  first.plans = program.plans;
+  first.work.assign(program.work.begin(), std::find_if(program.work.begin(), program.work.end(), is_later));
+  first.iteration_ends.assign(program.iteration_ends.begin(), program.iteration_ends.begin() + iterations);
+  return first;
+}
+
 int collective_streams(const Program& program) {
   std::set<int> streams;
   for (const Work& w : program.work)

@@ -70,6 +70,10 @@ struct [[nodiscard]] Program {
   double messages_per_iteration() const;
 };
 
+/// Returns the program of the first iterations alone. Schedules enqueue one iteration after the other, so it is the
+/// program that they make for that number of iterations.
+Program first_iterations(const Program& program, int iterations);
+
 /// Returns the number of streams with collectives that send messages. If there are several, collectives are concurrent.
 int collective_streams(const Program& program);
 

@@ -63,7 +63,8 @@ TEST_CASE(
       constexpr std::int64_t kBytes = 3600 * 60;
       const int ranks = group * groups;
       Plan plan = average_between_groups(ranks, group, kBytes);
-      for (const Phase& phase : in_every_group(all_gather(group, kBytes), groups).phases) plan.phases.push_back(phase);
+      for (const Phase& phase : in_every_group(all_gather(group, kBytes), groups).phases)
+        plan.phases.edit().push_back(phase);
       INFO(groups << " groups of " << group);
       const std::vector<std::set<int>> known = knowledge_after(plan);
       for (int rank = 0; rank < ranks; ++rank)

@@ -25,6 +25,21 @@ TEST_CASE("reuse of outputs saves memory in every network, two thirds of it or m
   }
 }
 
+TEST_CASE("law: a network has the memory of its own layers, whichever copies of it were counted before") {
+  for (const char* const name : {"alexnet", "resnet50", "lenet"}) {
+    const model::Graph& graph = model::zoo_graph(name);
+    model::Graph wider = graph, apart = graph;
+    for (model::Layer& layer : wider.layers.edit()) layer.out.channels *= 2;
+    apart.arenas = nullptr;
+    INFO(name);
+    for (const bool recomputes : {false, true, false}) {
+      const double alone = activation_arena_bytes(apart, 1, 4, recomputes);
+      CHECK(activation_arena_bytes(graph, 1, 4, recomputes) == alone);
+      CHECK(activation_arena_bytes(wider, 1, 4, recomputes) > alone);
+    }
+  }
+}
+
 TEST_CASE("learners fit while their memory and the shared models do") {
   LearnerMemory memory;
   memory.model_bytes = 100e6;

@@ -50,6 +50,32 @@ TEST_CASE("the frontier is what no point beats, and of alike points the first") 
   CHECK(sim::pareto_frontier({}).empty());
 }
 
+TEST_CASE("law: each of very many points is on the frontier, or a point of the frontier beats it") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    std::vector<Choice> points = random_points(seed, 9999 + 4000 * seed);
+    for (std::size_t i = 0; i < points.size(); ++i)
+      points[i].cost = i % seed == 1 ? sim::kUnknownCost : points[i].cost + std::ceil(400 / points[i].time_s);
+    const std::vector<std::size_t> all = sim::pareto_frontier(points);
+    REQUIRE(all.size() > 5);
+    std::vector<std::size_t> kept;  // few enough to be compared without a sample
+    std::vector<Choice> few;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (i % (4 + seed) == 0 || std::find(all.begin(), all.end(), i) != all.end()) {
+        kept.push_back(i);
+        few.push_back(points[i]);
+      }
+    std::vector<std::size_t> of_few = sim::pareto_frontier(few);
+    for (std::size_t& i : of_few) i = kept[i];
+    CHECK(of_few == all);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool is_beaten = std::any_of(all.begin(), all.end(), [&](std::size_t f) {
+        return f == i || beats(points[f], points[i]) || (f < i && is_alike(points[f], points[i]));
+      });
+      CHECK(is_beaten);
+    }
+  }
+}
+
 TEST_CASE("without costs the frontier is the fastest point alone") {
   std::vector<Choice> points = random_points(7, 40);
   for (Choice& p : points) p.cost = 0;

@@ -175,7 +175,7 @@ TEST_CASE("one process or four, and processes that die once, give the same docum
   CHECK(without_provenance(worked_out(plan, 4)) == expected);
   const sim::RunTask runner = sim::plan_runner(plan);
   const auto dies_once = [&](const std::string& text, bool is_first, std::string& outcome) {
-    const sim::Task task = sim::Task::from_text(text);
+    const sim::Task task = sim::Task::from_bytes(text);
     const std::string mark = files.folder.path("died" + std::to_string(task.point) + name_of(task.fidelity));
     if (task.point % 3 == 1 && !std::filesystem::exists(mark)) {
       files.folder.write(std::filesystem::path(mark).filename().string(), "");
@@ -218,7 +218,7 @@ TEST_CASE("a point whose process always dies has failed, and the others go on") 
   const sim::PlanSpec plan = files.load();
   const sim::RunTask runner = sim::plan_runner(plan);
   const sim::PlanResult result = worked_out(plan, 2, [&](const std::string& text, bool is_first, std::string& outcome) {
-    if (sim::Task::from_text(text).point == 4 && sim::Task::from_text(text).gpus == 0) raise(SIGKILL);
+    if (sim::Task::from_bytes(text).point == 4 && sim::Task::from_bytes(text).gpus == 0) raise(SIGKILL);
     return runner(text, is_first, outcome);
   });
   for (std::size_t i = 0; i < result.rows.size(); ++i)

@@ -53,6 +53,21 @@ void set_parts(SmallPlan& files) {
       {"name": "far", "set": {"/cluster/nic/latency": "50 us", "/communication/overlap": false}}]}])");
 }
 
+// Adds batches behind every other setting, among them rules, the members of rules, and batches that are refused.
+void set_batches(SmallPlan& files) {
+  files.plan["axes"] = Json::parse(R"([
+    {"name": "GPUs", "pointer": "/gpus", "values": [2, 4]},
+    {"name": "batch", "values": [
+      {"name": "16", "set": {"/batch_per_gpu": 16}},
+      {"name": "few GPUs", "set": {"/batch_per_gpu": [{"up_to_gpus": 2, "batch": 8}]}},
+      {"name": "32", "set": {"/batch_per_gpu": 32}},
+      {"name": "by GPUs", "set": {"/batch_per_gpu": [{"up_to_gpus": 4, "batch": 8}, {"up_to_gpus": 64, "batch": 4}]}},
+      {"name": "rule", "set": {"/batch_per_gpu": [{"up_to_gpus": 4, "batch": 8}], "/batch_per_gpu/0/batch": 2}},
+      {"name": "other rule", "set": {"/batch_per_gpu": [{"up_to_gpus": 9, "batch": 8}], "/batch_per_gpu/0/batch": 2}},
+      {"name": "64", "set": {"/batch_per_gpu": 64}},
+      {"name": "48", "set": {"/batch_per_gpu": 48}}]}])");
+}
+
 void check_series(const sim::PlanSpec& plan) {
   sim::ScenarioSeries series(*plan.scenario);
   for (std::size_t point : some_points(plan)) {
@@ -72,6 +87,9 @@ TEST_CASE("law: a point of a series is what it is alone, refused ones included")
   CHECK(refused > 0);
   CHECK(refused < static_cast<int>(of_parts.points.size()));
   check_series(of_parts);
+  SmallPlan batches;
+  set_batches(batches);
+  check_series(batches.load());
   for (const auto& file : std::filesystem::directory_iterator(LOCKSTEP_SOURCE_DIR "/scenarios/plans"))
     check_series(sim::load_plan(file.path().string()));
 }

@@ -80,7 +80,7 @@ TEST_CASE("property: fast takes the times of messages: collectives of few messag
 TEST_CASE("a dump of links lists what each carries, and what its messages have left") {
   const Cluster cluster(tests::nvswitch_cluster(2, 2), 4);
   Plan plan{"two messages", 4, 12'500'000, {}};
-  plan.phases.push_back({Transfers(Transfers::Block{{0, 2, 12'500'000}, {1, 3, 12'500'000}}), 1});
+  plan.phases.edit().push_back({Transfers(Transfers::Block{{0, 2, 12'500'000}, {1, 3, 12'500'000}}), 1});
   ReplayOptions options;
   options.dump_links_at_s = 1 + cluster.message_latency_s(0, 2) + 1e-3;
   const auto no_jitter = [](int, int) { return 1.0; };

@@ -74,9 +74,9 @@ TEST_CASE("a replay's size: steps of all iterations, transfers of different rank
   program.gpus = 4;
   program.iterations = 2;
   Plan ring{"ring", 4, 400, {}};
-  ring.phases.push_back({Transfers{{{0, 1, 100}, {1, 2, 100}, {2, 3, 100}, {3, 0, 100}}}, 6});
+  ring.phases.edit().push_back({Transfers{{{0, 1, 100}, {1, 2, 100}, {2, 3, 100}, {3, 0, 100}}}, 6});
   Plan other = ring;
-  other.phases.front().transfers = Transfers(ring.phases.front().transfers.blocks().front()->of_bytes(7));
+  other.phases.edit().front().transfers = Transfers(ring.phases.front().transfers.blocks().front()->of_bytes(7));
   Plan call = ring;
   call.call = CallTime{1, 1};
   program.plans = {ring, other, call};

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
 #include "sim/point/point.hpp"
+#include "sim/program/program_cache.hpp"
+#include "sim/program/programs.hpp"
 #include "sim/scenario/scenario_template.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
@@ -282,7 +285,57 @@ std::vector<Law> laws_of(const Asked& a) {
   return laws;
 }
 
+void write(const Work& work, std::ostream& out) {
+  out << static_cast<int>(work.kind) << ' ' << work.stream << ' ' << work.iteration << ' ' << work.name << ' '
+      << work.seconds << ' ' << work.fill << ' ' << work.crowding << ' ' << work.draw << ' ' << work.plan << ' '
+      << static_cast<int>(work.source) << ' ' << work.bytes << ' ' << work.slows << " after";
+  for (const int before : work.after) out << ' ' << before;
+  for (std::size_t i = 0; work.parts && i < work.parts->size(); ++i)
+    out << ' ' << (*work.parts)[i].name << ' ' << (*work.parts)[i].seconds;
+  out << '\n';
+}
+
+void write(const Plan& plan, std::ostream& out) {
+  out << plan.algorithm << ' ' << plan.ranks << ' ' << plan.bytes << '\n';
+  for (const Phase& phase : plan.phases) {
+    out << phase.rounds;
+    for (const Transfer& transfer : phase.transfers)
+      out << ' ' << transfer.src << ' ' << transfer.dst << ' ' << transfer.bytes << ' ' << transfer.reduces;
+    out << '\n';
+  }
+}
+
+std::string text_of(const Program& program) {
+  std::ostringstream out;
+  out << std::hexfloat << program.gpus << ' ' << program.fed_gpus << ' ' << program.iterations << ' ' << program.draws
+      << ' ' << program.shares_gpu << ' ' << program.reduction_rate_bytes_per_s << '\n';
+  for (const int role : program.roles) out << role << ' ';
+  for (const std::string& stream : program.streams) out << stream << ' ';
+  for (const int end : program.iteration_ends) out << end << ' ';
+  for (const Plan& plan : program.plans) write(plan, out);
+  for (const Work& work : program.work) write(work, out);
+  return out.str();
+}
+
 }  // namespace
+
+TEST_CASE("law: a program of few iterations is the beginning of one of more, and parts of other programs change none") {
+  ProgramCache cache;
+  for (std::uint64_t trial = 0; trial < cases(); ++trial) {
+    const Choices<Algorithm>& all = choices_of(Algorithm());
+    const Scenario s = random_scenario(Draw(trial), all[trial % all.size()].value);
+    if (has_workers(s.algorithm)) continue;
+    INFO("trial " << trial << ", " << name_of(s.algorithm));
+    for (const int batch : {8, 4, 8}) {
+      const int few = s.trains_learners() ? std::max(1, s.learners.tau) : iterations_of_round(s);
+      const std::string alone = text_of(build_program(s, s.gpus[0], batch, few));
+      const Program longer = build_program(s, s.gpus[0], batch, 3 * few, &cache);
+      CHECK(text_of(first_iterations(longer, few)) == alone);
+      CHECK(text_of(first_iterations(longer, 3 * few)) == text_of(longer));
+      CHECK(text_of(build_program(s, s.gpus[0], batch, few, &cache)) == alone);
+    }
+  }
+}
 
 TEST_CASE("property: every schedule on random clusters, both replays agree, and no law of the links is broken") {
   int broken = 0;

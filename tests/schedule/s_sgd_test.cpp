@@ -133,8 +133,8 @@ TEST_CASE(
   CHECK(sends_one_by_one(program_of(halving_doubling_all_reduce(8, 1000), 1)));
   CHECK_FALSE(sends_one_by_one(program_of(ring_all_reduce(8, 1000), 2)));
   Plan star{"star", 3, 1000, {}};
-  star.phases.push_back({Transfers({{0, 1, 1000}, {0, 2, 1000}}), 1});
+  star.phases.edit().push_back({Transfers({{0, 1, 1000}, {0, 2, 1000}}), 1});
   CHECK_FALSE(sends_one_by_one(program_of(star, 1)));
-  star.phases = {{Transfers({{0, 1, 1000}}), 1}, {Transfers({{0, 2, 1000}}), 1}};
+  star.phases = SharedVector<Phase>{{Transfers({{0, 1, 1000}}), 1}, {Transfers({{0, 2, 1000}}), 1}};
   CHECK(sends_one_by_one(program_of(star, 1)));
 }
