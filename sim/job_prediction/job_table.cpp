@@ -1,5 +1,6 @@
 // Prints the answer as a table and as JSON.
 #include <algorithm>
+#include <map>
 
 #include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
@@ -122,6 +123,32 @@ Json prediction_json_at(int gpus, const char* metric, const std::string& unit, c
   return json;
 }
 
+// Describes a method that is not exact, with its error; empty for an exact one.
+std::string inexact_method(const PredictionMethod& method) {
+  switch (method.error_class()) {
+    case ErrorClass::exact:
+      break;
+    case ErrorClass::approximate:
+      return method.text() + "; its error against a replay of all messages is at most " +
+             short_percent(method.stated_error());
+    case ErrorClass::closed_form:
+      return method.text() + "; its error against a replay of all messages has no bound";
+  }
+  return "";
+}
+
+// Writes a line for each such method, with its numbers of GPUs.
+std::string inexact_methods_text(const JobPrediction& predicted) {
+  std::map<std::string, std::vector<std::string>> gpus_of_method;
+  for (const JobRow& row : predicted.rows)
+    if (row.samples_per_s.method)
+      gpus_of_method[inexact_method(*row.samples_per_s.method)].push_back(gpus_text(row.gpus));
+  gpus_of_method.erase("");
+  std::string text;
+  for (const auto& [method, gpus] : gpus_of_method) text += "Method on " + joined(gpus) + ": " + method + ".\n";
+  return text;
+}
+
 std::string refused_text(const JobPrediction& predicted) {
   std::string text;
   for (const RefusedGpus& one : predicted.refused) text += "No answer for " + one.why + ".\n";
@@ -187,8 +214,8 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) +
          measured_step_text(question) + "\n" + question.replicas_text + job_splits_text(predicted) + table.text() +
-         refused_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") + job_tokens_text(predicted) +
-         task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
+         refused_text(predicted) + inexact_methods_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") +
+         job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
          (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") + "\n" +
          inputs_text(predicted, inputs) + meaning_text(predicted, inputs, catalogue);
 }

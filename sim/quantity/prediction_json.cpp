@@ -41,6 +41,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     json["gpus"] = workload.gpus;
     json["nodes"] = (workload.gpus + of_node - 1) / of_node;
     json["method"] = name_of(workload.scenario.fidelity);
+    if (p.method) json["simulation"] = method_json(*p.method);
     if (workload.kind == Workload::Kind::iteration) add_batch_and_split(workload, json);
   }
   if (memory) {

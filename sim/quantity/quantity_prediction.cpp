@@ -274,6 +274,7 @@ void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   } else if (!r.target.empty()) {
     value = value_of(r, target, baseline);
   }
+  if (!r.target.empty()) prediction.method = target.method;
   prediction.predicted = value.value * r.per_si;
   prediction.low = std::min(value.low, value.high) * r.per_si;
   prediction.high = std::max(value.low, value.high) * r.per_si;
@@ -324,6 +325,7 @@ void predict_one(QuantityPrediction& prediction, Times& times, const Catalogue& 
     at_anchors.push_back(quantity_of(r, anchor.target, target_s, anchor.baseline, baseline_s));
   }
   const Corrected correction = correction_of(r, at_anchors);
+  if (!r.target.empty()) prediction.method = target.method;
   prediction.predicted = value.value * correction.factor * r.per_si;
   const double input = input_off(r, target);
   prediction.off_below = correction.unknown * std::hypot(log_distance(value.low, value.value), input);
