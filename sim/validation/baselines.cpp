@@ -374,8 +374,8 @@ Utilisations::Utilisations(const std::vector<Record>& known, const Catalogue& ca
     const double samples_per_s_at_peak = peak_samples_per_s(job, catalogue);
     if (!samples_per_s || samples_per_s_at_peak <= 0) continue;
     const double utilisation = *samples_per_s / samples_per_s_at_peak;
-    by_source[whole_source(job.source)].push_back(utilisation);
-    by_class[class_of_rate(job, catalogue)][whole_source(job.source)].push_back(utilisation);
+    by_source[job.whole_source].push_back(utilisation);
+    by_class[class_of_rate(job, catalogue)][job.whole_source].push_back(utilisation);
   }
   median_by_source_ = medians_of(by_source);
   for (const auto& [name, sources] : by_class) median_by_class_[name] = medians_of(sources);

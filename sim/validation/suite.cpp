@@ -8,11 +8,21 @@
 #include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
+#include "sim/validation/sources.hpp"
 
 namespace lockstep::sim::validation {
 namespace {
 
-Suite read_suite(const std::string& path) {
+// Sets the record's whole source. Without a table, each citation is a source of its own.
+void set_whole_source(const JsonNode& node, const std::optional<SourceTable>& sources, Record& record) {
+  if (!sources) return;
+  const auto found = sources->find(record.source);
+  if (found == sources->end())
+    node.fail("the source " + in_quotes(record.source) + " is not in sources.json", "allowed: add it there");
+  record.whole_source = found->second;
+}
+
+Suite read_suite(const std::string& path, const std::optional<SourceTable>& sources) {
   const JsonDocument document = JsonDocument::load(path);
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "tolerances", "records"});
@@ -28,8 +38,9 @@ Suite read_suite(const std::string& path) {
   suite.records = read_records(records, BadRecords::keep);
   const std::vector<JsonNode> nodes = records.items();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Record& record = suite.records[i];
+    Record& record = suite.records[i];
     if (!record.refused.empty()) continue;
+    set_whole_source(nodes[i], sources, record);
     const bool is_given = record.use == Use::given;
     if (record.use == Use::none || is_given != (record.role == Role::input))
       nodes[i].fail("\"use\" does not fit \"role\"", "allowed: given for an input, fit, test or apart for a target");
@@ -90,10 +101,11 @@ std::vector<Suite> load_suites(const std::string& given) {
   if (unreadable) throw InputError(folder + ": cannot read: " + unreadable.message());
   if (paths.empty()) throw InputError(folder + ": no suite; allowed: a folder with .json files");
   std::sort(paths.begin(), paths.end());
+  const std::optional<SourceTable> sources = load_sources(folder);
   std::vector<Suite> suites;
   std::set<std::string> ids;
   for (const std::string& path : paths) {
-    suites.push_back(read_suite(path));
+    suites.push_back(read_suite(path, sources));
     for (const Record& record : suites.back().records)
       if (record.refused.empty() && !ids.insert(record.id).second)
         throw InputError(path + ": /records: the id " + in_quotes(record.id) + " is in another suite too");
