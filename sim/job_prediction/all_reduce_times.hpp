@@ -14,12 +14,13 @@ namespace lockstep::sim::job_prediction {
 
 /// Give either `cluster` or `gpu`. An empty text or 0: not given.
 struct AllReduceQuestion {
-  std::string cluster;             ///< a cluster file
-  std::string gpu, link, network;  ///< names as in job_names.hpp
-  std::string algorithm;           ///< name of an all-reduce, such as ring; empty: NCCL's choice
-  int gpus_per_node = 0;           ///< for a machine given by names; 0: 8, the default of servers
-  std::vector<int> gpus;           ///< empty, with a cluster file: all of its GPUs
-  std::vector<std::string> sizes;  ///< sizes of the summed buffer, such as "100MB"
+  std::string operation = "all-reduce";  ///< name in AllReduceTimes::read
+  std::string cluster;                   ///< a cluster file
+  std::string gpu, link, network;        ///< names as in job_names.hpp
+  std::string algorithm;                 ///< name of an all-reduce, such as ring; empty: NCCL's choice
+  int gpus_per_node = 0;                 ///< for a machine given by names; 0: 8, the default of servers
+  std::vector<int> gpus;                 ///< empty, with a cluster file: all of its GPUs
+  std::vector<std::string> sizes;        ///< sizes of the summed buffer, such as "100MB"
 };
 
 struct AllReduceTime {

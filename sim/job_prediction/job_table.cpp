@@ -75,10 +75,8 @@ std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
   const std::string batches = default_batches(predicted);
   if (!batches.empty())
     text += "  global_batch " + batches + " (" + why_default_batch(predicted.job.split.task) + ")\n";
-  const std::vector<std::string> lines = assumed_lines(inputs);
-  for (const std::string& line : lines)
-    if (batches.empty() || line.rfind("global_batch ", 0) != 0) text += "  " + line + "\n";
-  const std::size_t others = inputs.assumptions.size() - lines.size();
+  for (const std::string& line : assumed_lines(inputs, batches.empty())) text += "  " + line + "\n";
+  const std::size_t others = inputs.assumptions.size() - assumed_lines(inputs).size();
   if (question.fitted_step && question.fitted_step->given.is_batch_assumed)
     text += "  measured batch " + with_thousands(static_cast<double>(question.fitted_step->given.global_batch)) +
             " (the requested job's samples per GPU; --step-batch gives it)\n";
@@ -157,10 +155,10 @@ std::string refused_text(const JobPrediction& predicted) {
 
 }  // namespace
 
-std::vector<std::string> assumed_lines(const Inputs& inputs) {
+std::vector<std::string> assumed_lines(const Inputs& inputs, bool lists_batch) {
   std::vector<std::string> lines;
   for (const Assumption& input : inputs.assumptions)
-    if (is_of_job(input, inputs))
+    if (is_of_job(input, inputs) && (lists_batch || input.pointer != "global_batch"))
       lines.push_back(input.pointer + " " +
                       (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" +
                       input.source + ")");
