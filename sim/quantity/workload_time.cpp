@@ -164,11 +164,16 @@ std::vector<std::size_t> firsts_of(const std::vector<const Workload*>& runs) {
   return firsts;
 }
 
-std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, TimingOptions options) {
+}  // namespace
+
+std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& asked) {
+  TimingOptions options = asked;
   if (options.jobs != 0) options.jitter = nullptr;  // another thread may hold its lock when a process is forked
+  const std::vector<std::size_t> firsts = firsts_of(runs);
   std::vector<WorkloadTime> times(runs.size());
   std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (firsts[i] != i) continue;
     if (runs[i]->is_one_gpu() || options.jobs == 0)
       times[i] = time_workload(*runs[i], options);
     else
@@ -182,23 +187,7 @@ std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, Ti
   };
   time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work, "jobs"); });
   time_all(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work, "jobs by messages"); });
-  return times;
-}
-
-}  // namespace
-
-std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options) {
-  const std::vector<std::size_t> firsts = firsts_of(runs);
-  std::vector<const Workload*> distinct;
-  std::vector<std::size_t> place(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (firsts[i] != i) continue;
-    place[i] = distinct.size();
-    distinct.push_back(runs[i]);
-  }
-  const std::vector<WorkloadTime> timed = time_each(distinct, options);
-  std::vector<WorkloadTime> times;
-  for (std::size_t first : firsts) times.push_back(timed[place[first]]);
+  for (std::size_t i = 0; i < runs.size(); ++i) times[i] = times[firsts[i]];
   return times;
 }
 
