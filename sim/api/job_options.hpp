@@ -177,6 +177,7 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
                   ->check(CLI::IsMember(choices, CLI::ignore_case)),
               OptionType::text, choices);
   }
+  if (!name.says_what_trains) texts.mark_as_split();
 }
 
 /// Declares and describes all options of a job except its numbers of GPUs. `lists` are keys that the program declares

@@ -33,6 +33,7 @@ struct SplitFieldName {
   std::string record;  ///< in records, which may also use `key`; empty: not in records
   std::string option;  ///< empty: no option of its own
   std::string help;
+  bool says_what_trains = false;  ///< adapters, frozen weights, tokens of experts; false: how the model is divided
 };
 const std::vector<SplitFieldName>& split_fields();
 /// Returns the option of a key of the split, such as "--tensor"; empty: it has none.
