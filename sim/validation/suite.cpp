@@ -167,10 +167,10 @@ std::vector<std::string> SuiteResult::broken() const {
   const bool has_test = test.predicted > 0;
   const Score& held = has_test ? test : apart;
   if (held.predicted == 0) return lines;
-  const Tolerances& t = suite->tolerances;
+  const Tolerances& t = tolerances;
   const std::string which = has_test ? " of the test records is " : " of the records scored apart is ";
   const auto line = [&](const char* what, double is, const char* bound, double allowed) {
-    lines.push_back(suite->name + ": " + what + which + percent(is) + "; allowed: " + bound + " " + percent(allowed));
+    lines.push_back(name + ": " + what + which + percent(is) + "; allowed: " + bound + " " + percent(allowed));
   };
   if (held.median > t.median_error) line("the median error", held.median, "at most", t.median_error);
   if (held.coverage < t.coverage) line("the share inside the bounds", held.coverage, "at least", t.coverage);
@@ -183,7 +183,7 @@ std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vecto
   std::vector<SuiteResult> results;
   std::size_t at = 0;
   for (const Suite& suite : suites) {
-    SuiteResult result{&suite, {}, {}, {}, {}};
+    SuiteResult result{suite.name, suite.tolerances, {}, {}, {}, {}};
     for (std::size_t i = targets_of(suite.records).size(); i > 0; --i)
       result.predictions.push_back(std::move(predictions[at++]));
     result.fit = score_of(result.predictions, Use::fit);
@@ -259,7 +259,7 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
   std::string text;
   if (with_records)
     for (const SuiteResult& result : results) {
-      text += result.suite->name + "\n";
+      text += result.name + "\n";
       for (const Prediction& p : result.predictions) {
         if (!p.is_mapped()) {
           text += format_printf("  %-7s %-52s unmapped: %s\n", name_of(p.record->use).c_str(), p.record->id.c_str(),
@@ -277,9 +277,9 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
   text += format_printf("%-20s %-7s %4s %9s %9s %9s %9s %9s %9s  %s\n", "suite", "use", "n", "unmapped", "median",
                         "90th", "worst", "inside", "width", "worst record");
   for (const SuiteResult& result : results) {
-    text += row_of(result.suite->name, "fit", result.fit);
-    text += row_of(result.suite->name, "test", result.test);
-    text += row_if_any(result.suite->name, Use::apart, result.apart);
+    text += row_of(result.name, "fit", result.fit);
+    text += row_of(result.name, "test", result.test);
+    text += row_if_any(result.name, Use::apart, result.apart);
   }
   std::vector<Prediction> all;
   for (const SuiteResult& result : results) all.insert(all.end(), result.predictions.begin(), result.predictions.end());
@@ -315,7 +315,7 @@ Json validation_json(const std::vector<SuiteResult>& results) {
       }
       records.push_back(one);
     }
-    suites.push_back({{"name", result.suite->name},
+    suites.push_back({{"name", result.name},
                       {"fit", score_json(result.fit)},
                       {"test", score_json(result.test)},
                       {"apart", score_json(result.apart)},

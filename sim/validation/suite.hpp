@@ -59,7 +59,8 @@ struct Score {
 Score score_of(const std::vector<Prediction>& predictions, Use use);
 
 struct [[nodiscard]] SuiteResult {
-  const Suite* suite;
+  std::string name;  ///< of the suite
+  Tolerances tolerances;
   std::vector<Prediction> predictions;  ///< one per target
   Score fit, test, apart;
   /// Returns a line for each tolerance that is broken.
