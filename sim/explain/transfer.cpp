@@ -93,7 +93,7 @@ void check_rate(const std::string& file, const MeasuredCollective& one, const ca
 }  // namespace
 
 bool is_infiniband(const NetworkEntry& network) {
-  return network.id.rfind("ib", 0) == 0;
+  return network.family == "InfiniBand";
 }
 
 double payload_share(const std::string& link_type, int mtu_bytes) {

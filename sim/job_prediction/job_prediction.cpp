@@ -118,7 +118,7 @@ std::vector<RefusedGpus> refused_rows(const JobPrediction& predicted) {
   if (predicted.question.ignores_memory) return refused;
   for (const JobRow& row : predicted.rows)
     if (const std::string why = why_not_in_memory(row.samples_per_s); !why.empty())
-      refused.push_back({row.gpus, why, kDoesNotFit});
+      refused.push_back({row.gpus, why, AnswerStatus::does_not_fit});
   return refused;
 }
 
@@ -132,7 +132,7 @@ std::vector<RefusedGpus> unmapped_gpus(const JobQuestion& question, const Catalo
       (void)prepare(alone, catalogue);
     } catch (const NoSplitOfJob&) {  // prepare_fitting() handles it
     } catch (const InputError& error) {
-      refused.push_back({gpus, gpus_text(gpus) + ": " + error.what(), kUnmapped});
+      refused.push_back({gpus, gpus_text(gpus) + ": " + error.what(), AnswerStatus::unmapped});
     }
   }
   if (refused.size() == question.gpus.size()) refused.clear();
@@ -153,8 +153,8 @@ std::optional<JobPrediction> prepare_fitting(const JobQuestion& asked, const Cat
         return predicted;
       }
     } catch (const NoSplitOfJob& none) {
-      more.push_back(
-          {none.gpus, gpus_text(none.gpus) + ": " + none.why, none.exceeds_memory ? kDoesNotFit : kUnmapped});
+      more.push_back({none.gpus, gpus_text(none.gpus) + ": " + none.why,
+                      none.exceeds_memory ? AnswerStatus::does_not_fit : AnswerStatus::unmapped});
     } catch (const InputError&) {
       more = unmapped_gpus(question, catalogue);
       if (more.empty()) throw;

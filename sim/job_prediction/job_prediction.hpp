@@ -44,7 +44,7 @@ struct JobLoss {
 struct RefusedGpus {
   int gpus = 0;
   std::string why;
-  std::string status = kDoesNotFit;
+  AnswerStatus status = AnswerStatus::does_not_fit;
 };
 
 struct [[nodiscard]] JobPrediction {

@@ -236,7 +236,7 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   for (const SplitRanking& ranking : predicted.rankings)
     json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
   for (const RefusedGpus& one : predicted.refused)
-    json["refused"].push_back({{"gpus", one.gpus}, {"status", one.status}, {"reason", one.why}});
+    json["refused"].push_back({{"gpus", one.gpus}, {"status", name_of(one.status)}, {"reason", one.why}});
   if (const auto& step = predicted.question.fitted_step) json["measured_step"] = measured_step_json(*step);
   json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
   return rounded(std::move(json));

@@ -39,8 +39,14 @@ IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& ca
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
-/// A prediction or a number of GPUs without an answer has one of these statuses.
-inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
+/// Says whether a job or a number of GPUs has a prediction.
+enum class AnswerStatus { ok, does_not_fit, unmapped };
+
+inline const Choices<AnswerStatus>& choices_of(AnswerStatus) {
+  static const Choices<AnswerStatus> all{
+      {AnswerStatus::ok, "ok"}, {AnswerStatus::does_not_fit, "does-not-fit"}, {AnswerStatus::unmapped, "unmapped"}};
+  return all;
+}
 
 /// Makes an entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted,
 /// low, high, assumptions, gpus, nodes and memory. `method` is the requested fidelity, and `simulation` the method_json()
