@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/bus_bandwidth.hpp"
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/stack/stack_model.hpp"
@@ -33,7 +34,7 @@ struct AllReduceTime {
   double algorithm_bandwidth() const { return static_cast<double>(bytes) / seconds; }
   /// Returns nccl-tests' busbw in bytes/s: algbw x 2(n-1)/n on n ranks. Values of rings of any length are thus
   /// comparable.
-  double bus_bandwidth() const { return 2.0 * (gpus - 1) / gpus * algorithm_bandwidth(); }
+  double bus_bandwidth() const { return calib::all_reduce_bus_factor(gpus) * algorithm_bandwidth(); }
 };
 
 struct AllReduceTimes {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 #include "sim/job/job_names.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
 #include "sim/job_prediction/peak_check.hpp"
@@ -129,7 +130,7 @@ bool fits_one_gpu(Scenario scenario, int gpus, int batch) {
 
 // Limits the memory to 80 GiB (A100, H100), so that the default software depends on the model, not on the GPU.
 Scenario with_usual_memory(Scenario scenario) {
-  constexpr double kUsualBytes = 80.0 * 1024 * 1024 * 1024;
+  constexpr double kUsualBytes = 80 * kGibi;
   scenario.cluster.gpu.memory_bytes = std::min(scenario.cluster.gpu.memory_bytes, kUsualBytes);
   return scenario;
 }

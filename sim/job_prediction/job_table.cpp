@@ -6,6 +6,7 @@
 #include "engine/base/text.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
@@ -29,7 +30,7 @@ std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, c
 double training_usd(const JobPrediction& predicted, const JobRow& row) {
   const std::optional<CalendarTime> calendar = calendar_of_epochs(predicted, row);
   const double seconds = calendar ? calendar->seconds : row.training->predicted;
-  return seconds / 3600 * row.gpus * predicted.question.usd_per_gpu_hour;
+  return rent_usd(seconds, row.gpus, predicted.question.usd_per_gpu_hour);
 }
 
 std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& row) {

@@ -11,6 +11,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/job_plan/model_family.hpp"
 #include "sim/job_prediction/job_loss.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/loss_curve/loss_question.hpp"
 
 namespace lockstep::sim::loss_curve {
@@ -133,7 +134,7 @@ void set_time(const LossQuestion& q, LossRow& row) {
       seconds,
       seconds * std::exp(-reach(row.tokens.middle / row.tokens.low, row.tokens_per_s.high / row.tokens_per_s.middle)),
       seconds * std::exp(reach(row.tokens.high / row.tokens.middle, row.tokens_per_s.middle / row.tokens_per_s.low))};
-  row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+  row.usd = rent_usd(seconds, row.gpus, q.job.usd_per_gpu_hour);
 }
 
 /// Trains as long as deadline and budget allow.
@@ -144,7 +145,7 @@ void train_within_limits(const LossQuestion& q, const LossLaw& law, const Candid
                             row.tokens_per_s.high * seconds};
   set_loss(law, c, tokens, row);
   row.seconds = {seconds, seconds, seconds};
-  row.usd = seconds / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+  row.usd = rent_usd(seconds, row.gpus, q.job.usd_per_gpu_hour);
 }
 
 LossRow start_row(const Candidate& c) {
