@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {

@@ -9,6 +9,7 @@
 #include "sim/job_prediction/peak_check.hpp"
 #include "sim/job_prediction/replica_search.hpp"
 #include "sim/program/gpu_memory.hpp"
+#include "sim/quantity/calendar.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {

@@ -8,6 +8,7 @@
 #include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
+#include "sim/validation/measure.hpp"
 #include "sim/validation/sources.hpp"
 
 namespace lockstep::sim::validation {
