@@ -54,7 +54,7 @@ std::int64_t count_of(const std::string& operation, std::int64_t bytes, int rank
 double bus_factor(const std::string& operation, int ranks) {
   if (ranks < 2) return 0;
   const double others = static_cast<double>(ranks - 1) / ranks;
-  if (operation == "all-reduce" || operation == "average") return 2 * others;
+  if (operation == "all-reduce" || operation == "average") return all_reduce_bus_factor(ranks);
   if (operation == "all-gather" || operation == "reduce-scatter" || operation == "all-to-all") return others;
   return operation == "reduce" || operation == "broadcast" || operation == "send-receive" ? 1 : 0;
 }

@@ -10,6 +10,11 @@
 
 namespace lockstep::calib {
 
+/// Bus bandwidth of an all-reduce over its algorithm bandwidth, on n ranks: the bytes that cross each rank's link, each
+/// way, over those summed.
+inline double all_reduce_bus_factor(double ranks) {
+  return 2 * (ranks - 1) / ranks;
+}
 /// The bus factor of an operation, named as in keys; 0 if nccl-tests has no such operation.
 double bus_factor(const std::string& operation, int ranks);
 /// One table for each operation, library, number of ranks and precision with samples that calibrate measured; empty

@@ -13,8 +13,7 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr double kLeastUnbiased = 8;       // samples; below, the first-order correction is too inexact
 constexpr double kMostCorrelation = 0.98;  // below 1, which would mean that no number of samples suffices
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kScaledMad = 1.4826;  // MAD times this is the standard deviation, for a normal distribution
+constexpr double kScaledMad = 1.4826;      // MAD times this is the standard deviation, for a normal distribution
 
 int count_outliers(const std::vector<double>& seconds, double middle) {
   std::vector<double> deviations;
@@ -100,11 +99,11 @@ std::pair<int, int> median_interval_ranks(int n, double effective) {
 double effective_count(const std::vector<double>& x) {
   const double n = static_cast<double>(x.size()), r = sign_correlation(x);
   if (r <= 0) return n;
-  const double rho = std::sin(kPi * r / 2);
+  const double rho = std::sin(M_PI * r / 2);
   double sum = 0, power = 1;
   for (double k = 1; k < n && power > 1e-6; ++k) {
     power *= rho;
-    sum += (1 - k / n) * 2 / kPi * std::asin(power);
+    sum += (1 - k / n) * 2 / M_PI * std::asin(power);
   }
   return std::max(1.0, n / (1 + 2 * sum));
 }

@@ -35,7 +35,7 @@ struct Options {
   CLI::App* job = nullptr;  // the subcommand `plan job`
   std::string made_plan, catalogue;
   std::string assumed;  // set by plan job; printed at the end of the answer
-  bool is_of_words = false;
+  bool plans_job = false;
   std::string html, json, csv, markdown, journal;
   bool watches = false;
   bool resume = false;
@@ -169,7 +169,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
 }
 
 // Returns the text of the plan file that the command line describes, and prints how it was understood.
-sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
+sim::PlanSpec read_plan_of_job(Options& o, bool is_first_rank) {
   if (!o.plan.empty()) throw InputError(o.plan + ": a plan file beside plan job; allowed: one of the two");
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   sim::Catalogue catalogue = sim::load_catalogue(folder);
@@ -192,7 +192,7 @@ sim::PlanSpec plan_of_words(Options& o, bool is_first_rank) {
   return plan;
 }
 
-sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
+sim::PlanSpec read_plan_file(const Options& o, bool is_first_rank) {
   if (o.plan.empty()) throw InputError("plan: no plan; allowed: a plan file, or plan job (see --help)");
   sim::PlanSpec plan = sim::load_plan(o.plan, o.ignore_memory);
   if (is_first_rank) check_outputs(all_outputs_of(o), inputs_of(plan));
@@ -205,11 +205,11 @@ int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& sessi
   try {
     if (o.watches && o.html.empty())
       throw InputError("--watch: there is no page to draw again; allowed: with -o REPORT.html");
-    plan = o.is_of_words ? plan_of_words(o, session.rank() == 0) : plan_of_file(o, session.rank() == 0);
+    plan = o.plans_job ? read_plan_of_job(o, session.rank() == 0) : read_plan_file(o, session.rank() == 0);
   } catch (const InputError& error) {
     if (session.rank() == 0 || session.size() == 1) {
       std::fprintf(stderr, "%s\n", error.what());
-      report_error(argv, o.is_of_words ? "plan job" : "plan", status_of(error), error.what(), 2);
+      report_error(argv, o.plans_job ? "plan job" : "plan", status_of(error), error.what(), 2);
     }
     session.agree("");
     return 2;
@@ -225,7 +225,7 @@ int run(Options& o, const std::vector<std::string>& argv, sim::MpiSession& sessi
     return work_out(o, argv, *plan, *workers, jobs_of(o, session));
   } catch (const InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return report_error(argv, o.is_of_words ? "plan job" : "plan", status_of(error), error.what(), 2);
+    return report_error(argv, o.plans_job ? "plan job" : "plan", status_of(error), error.what(), 2);
   }
 }
 
@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
   return run_program(
       app, argc, argv,
       [&](const std::vector<std::string>& words) {
-        options.is_of_words = job->parsed();
+        options.plans_job = job->parsed();
         sim::MpiSession session;
         const int code = run(options, words, session);
         if (!session.has_lost_rank()) return code;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calib/bucket_copies.hpp"
+#include "calib/bus_bandwidth.hpp"
 #include "calib/collective_key.hpp"
 #include "calib/command/commands.hpp"
 #include "engine/base/atomic_file.hpp"
@@ -116,8 +117,9 @@ Json ring_link(const Measurements& m) {
   const double slope = slope_of(m.all_reduce->line);
   const double latency_s = pieces.front().line.latency_s / (2 * (n - 1));
   const std::string source = "a ring of " + std::to_string(n) + " with the all-reduces measured by " + m.library;
-  return {{"bandwidth", {{"value", rate_text(2.0 * (n - 1) / n / slope)}, {"kind", "fitted"}, {"source", source}}},
-          {"latency", {{"value", short_number(latency_s / 2 * 1e6) + " us"}, {"kind", "fitted"}, {"source", source}}}};
+  return {
+      {"bandwidth", {{"value", rate_text(all_reduce_bus_factor(n) / slope)}, {"kind", "fitted"}, {"source", source}}},
+      {"latency", {{"value", short_number(latency_s / 2 * 1e6) + " us"}, {"kind", "fitted"}, {"source", source}}}};
 }
 
 Json link(const std::string& bandwidth, const std::string& latency, const char* why) {

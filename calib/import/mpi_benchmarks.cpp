@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kLongestTitle = 512;  // regular expressions recurse by character
 constexpr double kMicrosecond = 1e-6, kNanosecond = 1e-9;
-constexpr double kGibi = 1024.0 * 1024 * 1024;
 
 // A collective as a tool names it, and how many times the bytes of its rows nccl-tests counts: those of one rank's share
 // are counted for all ranks.

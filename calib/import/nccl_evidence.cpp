@@ -17,7 +17,7 @@ constexpr int kManyRanks = 2048;        // above, factors of neighbouring number
 constexpr double kLimit =
     1e-6;  // a factor this close to the limit for n -> infinity does not bound the ranks from above
 
-bool reduces(const std::string& operation) {
+bool has_reduction(const std::string& operation) {
   return operation == "all-reduce" || operation == "reduce-scatter" || operation == "reduce";
 }
 
@@ -97,7 +97,7 @@ std::optional<std::pair<int, int>> ranks_with(const BusRatio& ratio, const std::
 }
 
 bool allow(const RowColumns& columns, const std::string& operation) {
-  if (!columns.redop.empty() && (columns.redop != "none") != reduces(operation)) return false;
+  if (!columns.redop.empty() && (columns.redop != "none") != has_reduction(operation)) return false;
   return columns.root.empty() || (columns.root != "-1") == has_root(operation);
 }
 

@@ -6,11 +6,12 @@
 #include "calib/import/log_text.hpp"
 #include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 
 namespace lockstep::calib {
 namespace {
 
-constexpr double kUsualBufferBytes = 512.0 * 1024 * 1024;
+constexpr double kUsualBufferBytes = 512 * kMebi;
 constexpr std::size_t kLongestName = 256;  // of a device
 constexpr int kMostDevices = 1 << 20;
 
@@ -205,7 +206,7 @@ void read_json(const JsonNode& root, const std::string& name, Bandwidths& bandwi
       if (item.text().size() > kLongestName) item.fail("a name of more than 256 characters");
       note_device(item.text(), bandwidths.result);
     }
-  if (const auto mib = all.find("bufferSize")) bandwidths.buffer_bytes = mib->number({1, 1e6}) * 1024 * 1024;
+  if (const auto mib = all.find("bufferSize")) bandwidths.buffer_bytes = mib->number({1, 1e6}) * kMebi;
   for (const JsonNode& test : all.at("testcases").items()) {
     const auto matrix = test.find("bandwidth_matrix");
     Direction direction;

@@ -12,7 +12,6 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kMebi = 1024.0 * 1024;
 constexpr double kGigabit = 1.25e8;  // bytes
 constexpr double kUsec = 1e-6;
 constexpr double kTolerance = 0.02;  // of size x MsgRate, besides the rounding of both figures
@@ -70,10 +69,11 @@ class PerftestLog {
   }
 
  private:
-  std::string where() const { return name_ + " line " + std::to_string(line_); }
+  std::string line_text() const { return name_ + " line " + std::to_string(line_); }
 
   [[noreturn]] void contradict(const std::string& one, const std::string& other) const {
-    throw InputError(where() + ": " + one + ", and " + other + "; allowed: the output of one run as it was printed");
+    throw InputError(line_text() + ": " + one + ", and " + other +
+                     "; allowed: the output of one run as it was printed");
   }
 
   void finish() {
@@ -153,7 +153,8 @@ class PerftestLog {
     else if (unit_ == "Gb/sec")
       unit_bytes_per_s_ = kGigabit;
     else
-      throw InputError(where() + ": bandwidths in \"" + unit_.substr(0, 40) + "\"; allowed: MB/sec, MiB/sec, Gb/sec");
+      throw InputError(line_text() + ": bandwidths in \"" + unit_.substr(0, 40) +
+                       "\"; allowed: MB/sec, MiB/sec, Gb/sec");
   }
 
   static bool is_number(const std::string& word, double& value) {
@@ -171,13 +172,13 @@ class PerftestLog {
       if (!is_number(word, values.back())) return;
     }
     if (words.size() < columns_.size())
-      return refused_.push_back(where() + ": " + std::to_string(words.size()) + " of " +
+      return refused_.push_back(line_text() + ": " + std::to_string(words.size()) + " of " +
                                 std::to_string(columns_.size()) + " figures: a row is cut off");
-    if (!(bytes >= 1) || bytes > kMostBytes) return refused_.push_back(where() + ": no size of a message");
+    if (!(bytes >= 1) || bytes > kMostBytes) return refused_.push_back(line_text() + ": no size of a message");
     const bool is_latency = test_.quantity == TransferQuantity::latency;
     if ((is_latency ? typical_ : average_) < 0) return;
     const double seconds = is_latency ? latency_in(values) : seconds_by_bandwidth(values, words);
-    if (!(seconds > 0) || !std::isfinite(seconds)) return refused_.push_back(where() + ": a figure of 0");
+    if (!(seconds > 0) || !std::isfinite(seconds)) return refused_.push_back(line_text() + ": a figure of 0");
     test_.rows.push_back({bytes, seconds, line_});
   }
 

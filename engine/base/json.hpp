@@ -44,6 +44,9 @@ struct Assumption {
   std::string source;
 };
 
+/// Adds those assumptions that `all` does not have.
+void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more);
+
 /// The allowed interval of a number, both ends included.
 struct Range {
   double low;

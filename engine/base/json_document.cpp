@@ -68,6 +68,15 @@ JsonDocument JsonDocument::parse(const std::string& text, const std::string& nam
   return document;
 }
 
+void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
+  for (const Assumption& a : more) {
+    const bool is_known = std::any_of(all.begin(), all.end(), [&](const Assumption& b) {
+      return a.pointer == b.pointer && a.value == b.value && a.kind == b.kind && a.source == b.source;
+    });
+    if (!is_known) all.push_back(a);
+  }
+}
+
 JsonDocument JsonDocument::load(const std::string& path) {
   std::string text;
   std::string why;

@@ -39,7 +39,7 @@ std::string for_terminal(const std::string& text) {
       std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[++at])));
       shown += code;
     } else if (const unsigned mark = order_mark(text, at)) {
-      char code[8];
+      char code[12];
       std::snprintf(code, sizeof code, "\\u%04x", mark);
       shown += code;
       at += mark < 0x800 ? 1 : 2;

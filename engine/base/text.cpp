@@ -64,6 +64,12 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+std::string trimmed(const std::string& text) {
+  constexpr const char* kBlanks = " \t";
+  const std::size_t from = text.find_first_not_of(kBlanks), to = text.find_last_not_of(kBlanks);
+  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
+}
+
 std::string percent(double fraction, const char* format) {
   return formatted(format, 100 * fraction);
 }

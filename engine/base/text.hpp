@@ -37,6 +37,8 @@ std::string duration_text(double seconds);
 std::string duration_text(double seconds, const char* minutes);
 /// Splits a line of CSV into cells, and removes blanks and quotes around each.
 std::vector<std::string> csv_cells(const std::string& line);
+/// Removes blanks and tabs at both ends.
+std::string trimmed(const std::string& text);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 /// The `count` names with the smallest Levenshtein distance from `text`, ignoring case. The nearest come first; equally

@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+constexpr double kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
+constexpr double kDay_s = 86400;
+
 enum class Dimension {
   time,       ///< s: ns, us, ms, s, min, h, d, w
   size,       ///< bytes: B, kB (also KB), MB, GB, TB, KiB, MiB, GiB, TiB

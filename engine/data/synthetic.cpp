@@ -9,7 +9,6 @@
 namespace lockstep::data {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr int kWaves = 3;
 constexpr float kHighestByte = 255;
 constexpr int kHighestFrequency = 4;
@@ -28,7 +27,7 @@ struct Table {
   std::vector<float> sine;
   Table(int frequency, int size, double phase) {
     for (int i = 0; i < size; ++i) {
-      const double angle = 2 * kPi * frequency * i / size + phase;
+      const double angle = 2 * M_PI * frequency * i / size + phase;
       cosine.push_back(static_cast<float>(std::cos(angle)));
       sine.push_back(static_cast<float>(std::sin(angle)));
     }
@@ -80,7 +79,7 @@ void SyntheticImages::pattern(std::int32_t label, float* out) const {
     const int v = draw_frequency(key, 2 * k + 1);
     const Table rows(v, shape_.height, 0);
     for (int c = 0; c < shape_.channels; ++c) {
-      const double phase = 2 * kPi * random_uniform(key, 1 + k, static_cast<std::uint64_t>(c));
+      const double phase = 2 * M_PI * random_uniform(key, 1 + k, static_cast<std::uint64_t>(c));
       add_wave(Table(u, shape_.width, phase), rows, out + c * pixels);
     }
   }

@@ -13,13 +13,11 @@ double step_rate(const LearningRate& schedule, std::int64_t t) {
   return schedule.base * std::pow(schedule.factor, static_cast<double>(passed - schedule.boundaries.begin()));
 }
 
-constexpr double kPi = 3.14159265358979323846;
-
 /// The rate between begin and finish.
 double annealed_rate(const LearningRate& schedule, std::int64_t t) {
   const double length = static_cast<double>(schedule.finish - schedule.begin);
   const double done = std::clamp(static_cast<double>(t - schedule.begin) / length, 0.0, 1.0);
-  const double left = schedule.kind == LearningRate::Kind::kCosine ? (1 + std::cos(kPi * done)) / 2
+  const double left = schedule.kind == LearningRate::Kind::kCosine ? (1 + std::cos(M_PI * done)) / 2
                                                                    : std::pow(1 - done, schedule.power);
   return schedule.end + (schedule.base - schedule.end) * left;
 }

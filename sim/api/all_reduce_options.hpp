@@ -34,15 +34,16 @@ inline OptionTexts declare_all_reduce_question(CLI::App& app, AllReduceQuestion&
   CLI::Option* const cluster = app.add_option("--cluster", q.cluster, "A cluster file; or the machine in words:");
   texts.add(cluster, OptionType::text);
   texts.add(app.add_option("--gpu", q.gpu, job_help("gpu"))->excludes(cluster), OptionType::text);
-  const Range gpus{2, kMostGpus}, gpus_per_node{1, 1024};
+  const Range gpus{2, kMostGpus}, gpus_per_node{1, kMostGpusOfRack};
   texts.add(app.add_option("--gpus", q.gpus, "Numbers of GPUs (default with --cluster: all that it has)")
                 ->delimiter(',')
                 ->allow_extra_args(false)
                 ->check(CLI::Range(2, kMostGpus)),
             OptionType::whole_number, gpus, true);
-  texts.add(
-      app.add_option("--gpus-per-node", q.gpus_per_node, "Default: 8")->check(CLI::Range(1, 1024))->excludes(cluster),
-      OptionType::whole_number, gpus_per_node);
+  texts.add(app.add_option("--gpus-per-node", q.gpus_per_node, "Default: " + std::to_string(kUsualGpusPerNode))
+                ->check(CLI::Range(1, kMostGpusOfRack))
+                ->excludes(cluster),
+            OptionType::whole_number, gpus_per_node);
   texts.add(app.add_option("--link", q.link, "Between the GPUs of a node, such as \"PCIe 4\"")->excludes(cluster),
             OptionType::text);
   texts.add(app.add_option("--network", q.network, network_help())->excludes(cluster), OptionType::text);

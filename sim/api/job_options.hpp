@@ -137,7 +137,6 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
                                 OptionTexts& texts) {
   const auto give = [&split, key = field.key, option = name.option](const Json& value) {
     split.give(key, value, option);
-    if (key == "lora_rank") split.task = kAdapters;
   };
   // If a value may carry its origin in a scenario, the command line takes the value alone.
   const Json& schema = field.schema.contains("anyOf") ? field.schema.at("anyOf").at(0) : field.schema;
@@ -177,6 +176,7 @@ inline void declare_split_field(CLI::App& app, GivenSplit& split, const SplitFie
                   ->check(CLI::IsMember(choices, CLI::ignore_case)),
               OptionType::text, choices);
   }
+  if (!name.says_what_trains) texts.mark_as_split();
 }
 
 /// Declares and describes all options of a job except its numbers of GPUs. `lists` are keys that the program declares

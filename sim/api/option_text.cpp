@@ -46,11 +46,8 @@ std::vector<std::string> OptionTexts::nearest_keys(const std::string& key) const
 Json OptionTexts::json() const {
   Json list = Json::array();
   for (const OptionText& text : all_) {
-    Json one{{"key", text.key()},
-             {"option", text.option},
-             {"type", name_of(text.type)},
-             {"list", text.is_list},
-             {"negation", text.has_negation}};
+    Json one{{"key", text.key()},    {"option", text.option},         {"type", name_of(text.type)},
+             {"list", text.is_list}, {"negation", text.has_negation}, {"split", text.is_split}};
     if (text.limits) one["minimum"] = text.limits->low;
     if (text.limits) one["maximum"] = text.limits->high;
     if (!text.choices.empty()) one["choices"] = text.choices;

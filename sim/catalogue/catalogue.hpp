@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "sim/catalogue/entries.hpp"
+#include "sim/catalogue/own_models.hpp"
 #include "sim/convergence/reference_points.hpp"
 #include "sim/kernel/kernel_files.hpp"
 #include "sim/loss/loss_law.hpp"
@@ -70,7 +71,8 @@ struct Catalogue {
   Entries<LossLawEntry> loss_laws;
   std::map<std::string, Constant> constants;
   std::shared_ptr<KernelLawFiles> kernel_files;
-  std::shared_ptr<ReferenceFile> reference_points;  ///< MLPerf's, reference_points.json
+  std::shared_ptr<ReferenceFile> reference_points;                        ///< MLPerf's, reference_points.json
+  std::shared_ptr<OwnModels> own_models = std::make_shared<OwnModels>();  ///< made of its models; copies share it
 
   const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError if there is none
   /// The entry that has the link's figures: its own, or for a board without a switch the entry of the same links on a

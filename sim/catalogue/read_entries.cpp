@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -89,10 +90,12 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.intra_node = node.at("intra_node").text();
   if (const auto links = node.find("other_links")) gpu.other_links = texts_of(*links);
   gpu.network = node.at("network").text();
-  if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
+  if (const auto size = node.find("gpus_per_node"))
+    gpu.gpus_per_node = static_cast<int>(size->integer(1, kMostGpusOfRack));
   if (const auto size = node.find("gpus_per_tray"))
-    gpu.gpus_per_tray = static_cast<int>(size->sourced_number({1, 1024}));
-  if (const auto domain = node.find("nvlink_domain")) gpu.nvlink_domain = static_cast<int>(domain->integer(1, 1024));
+    gpu.gpus_per_tray = static_cast<int>(size->sourced_number({1, kMostGpusOfRack}));
+  if (const auto domain = node.find("nvlink_domain"))
+    gpu.nvlink_domain = static_cast<int>(domain->integer(1, kMostGpusOfRack));
   if (const auto direct = node.find("gpudirect")) gpu.has_gpudirect = direct->sourced_boolean();
   if (const auto peers = node.find("pcie_peers")) gpu.has_pcie_peers = peers->sourced_boolean();
   if (const auto bridge = node.find("nvlink_bridge"))

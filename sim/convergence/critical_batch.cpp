@@ -12,7 +12,6 @@
 namespace lockstep::sim::convergence {
 namespace {
 
-constexpr double kIntervalCoverage = 0.8;
 constexpr double kLeastBatch = 1e-3;  // images; a noise scale of 0 has no logarithm
 
 std::string count_or_dash(const std::optional<CriticalBatch>& critical) {

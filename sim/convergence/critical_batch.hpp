@@ -13,6 +13,9 @@
 
 namespace lockstep::sim::convergence {
 
+/// Coverage of all intervals.
+constexpr double kIntervalCoverage = 0.8;
+
 /// Standard deviation of the logarithm of a fitted critical batch over a measured noise scale: a factor of 3.2
 /// (results/convergence/2026-11-29).
 inline const double kNoiseScaleDeviation = std::log(3.2);

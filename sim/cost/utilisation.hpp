@@ -38,4 +38,15 @@ inline double model_flops_per_gpu(const Scenario& scenario, double samples_per_s
   return training_flop(scenario) * samples_per_s / gpus;
 }
 
+/// Returns the model FLOP utilisation (Chowdhery et al. 2022, appendix B): the model's FLOP/s over the GPU's peak. 0:
+/// the peak is unknown.
+inline double model_utilisation(double flops_per_gpu, double peak_flops) {
+  return peak_flops > 0 ? flops_per_gpu / peak_flops : 0;
+}
+
+/// Returns the hardware FLOP utilisation (the same paper), with recomputation.
+inline double hardware_utilisation(double mfu, double recomputed_share) {
+  return mfu * (1 + recomputed_share);
+}
+
 }  // namespace lockstep::sim::cost

@@ -134,8 +134,6 @@ class Checker {
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::string read;
       const std::vector<Expected> expected = predict_collective(collective, {catalogue_, jobs_}, &read);
-      if (collective.is_collective() && collective.operation != "all-reduce" && read.rfind("Read: all-reduce", 0) == 0)
-        read.replace(6, 10, collective.operation);
       const std::string line = read.substr(0, read.find_last_not_of(".\n") + 1);
       if (result_.read.empty() || result_.read.back() != line) result_.read.push_back(line);
       if (expected.empty()) continue;

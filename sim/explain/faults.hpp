@@ -31,7 +31,7 @@ struct NamedMachine {
   const IntraNodeEntry* link = nullptr;
   NetworkFound network;  ///< `entry` is null on one node
   bool is_network_given = false;
-  int gpus_per_node = 8;
+  int gpus_per_node = kUsualGpusPerNode;
   int nodes = 1;
 };
 

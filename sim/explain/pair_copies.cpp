@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <utility>
 
 #include "calib/import/imported.hpp"
 #include "engine/base/statistics.hpp"
@@ -79,6 +79,12 @@ double copy_s(const Node& node, int from, int to, double bytes) {
   return bytes / (node.copies_over_all_reduce * bandwidth) + layout.latency_s(from, to);
 }
 
+// Rounds to three digits. Sums over equal routes may differ in their last bits.
+double rounded_time(double seconds) {
+  const double unit = std::pow(10, std::floor(std::log10(seconds)) - 2);
+  return std::round(seconds / unit) * unit;
+}
+
 int gpu_in(const Json& key, const char* end) {
   return std::atoi(key.at(end).get<std::string>().c_str() + 3);  // "gpu7"
 }
@@ -110,17 +116,16 @@ std::vector<MeasuredCollective> measured_pairs(const std::string& text, const st
   one.question.gpus = {gpus};
   one.question.gpus_per_node = gpus;
   const Node node = node_of(one, catalogue, nullptr);
-  // By direction, and by expected time to three digits.
-  std::map<std::tuple<bool, std::string>, std::vector<Pair>> groups;
+  // By direction, and by expected time.
+  std::map<std::pair<bool, double>, std::vector<Pair>> groups;
   std::int64_t bytes = 0;
   for (const calib::Sample& sample : log.samples) {
     const Pair pair{gpu_in(sample.key, "from"), gpu_in(sample.key, "to"), median(sample.seconds)};
     const bool is_both_ways = sample.key.at("both_ways").get<bool>();
     if (is_both_ways && pair.from > pair.to) continue;  // the same two copies
     bytes = static_cast<std::int64_t>(sample.key.at("bytes").get<double>());
-    char expected[32];
-    std::snprintf(expected, sizeof expected, "%.2e", copy_s(node, pair.from, pair.to, static_cast<double>(bytes)));
-    groups[{is_both_ways, expected}].push_back(pair);
+    const double expected_s = copy_s(node, pair.from, pair.to, static_cast<double>(bytes));
+    groups[{is_both_ways, rounded_time(expected_s)}].push_back(pair);
   }
   std::vector<MeasuredCollective> all, odd_ones;
   const auto add = [&](std::vector<MeasuredCollective>& to, const PairFacts& facts, double seconds) {
@@ -130,7 +135,7 @@ std::vector<MeasuredCollective> measured_pairs(const std::string& text, const st
     to.back().points = {{bytes, seconds}};
   };
   for (const auto& [kind, pairs] : groups) {
-    const bool is_both_ways = std::get<0>(kind);
+    const bool is_both_ways = kind.first;
     std::vector<double> seconds;
     for (const Pair& pair : pairs) seconds.push_back(pair.seconds);
     const double usual_s = median(seconds);

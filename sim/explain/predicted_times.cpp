@@ -59,6 +59,7 @@ std::vector<Expected> predict_collective(const MeasuredCollective& collective, c
     return predict_pairs(collective, settings.catalogue, settings.variant);
   }
   AllReduceQuestion question = with_machine_of(collective.question, settings.variant);
+  question.operation = collective.operation;
   for (const MeasuredCollective::Point& point : collective.points)
     question.sizes.push_back(std::to_string(point.bytes) + " B");
   const double share = collective.operation == "all-reduce" ? 1 : 0.5;

@@ -42,7 +42,7 @@ NetworkFound network_of(const std::string& file, const std::string& network, int
   if (network.empty())
     throw InputError(file + ": does not log the NIC's rate; allowed: with --network, such as \"400 Gb/s InfiniBand\"");
   const NetworkReading reading =
-      read_network(catalogue.networks, network, std::max(1, gpus_per_node > 0 ? gpus_per_node : 8));
+      read_network(catalogue.networks, network, std::max(1, gpus_per_node > 0 ? gpus_per_node : kUsualGpusPerNode));
   if (!reading.found)
     throw InputError("--network " + network + ": " + reading.wrong +
                      (reading.nearest.empty() ? "" : "; nearest: " + reading.nearest));
@@ -93,7 +93,7 @@ void check_rate(const std::string& file, const MeasuredCollective& one, const ca
 }  // namespace
 
 bool is_infiniband(const NetworkEntry& network) {
-  return network.id.rfind("ib", 0) == 0;
+  return network.family == "InfiniBand";
 }
 
 double payload_share(const std::string& link_type, int mtu_bytes) {

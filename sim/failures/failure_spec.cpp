@@ -10,7 +10,6 @@
 namespace lockstep::sim::failures {
 namespace {
 
-constexpr double kDay_s = 86400;
 constexpr double kGpusOfRate = 8;  // GPUs per node in the published failure rates
 
 Json published(const Json& value, const char* source) {

@@ -37,6 +37,7 @@ void GivenSplit::give(const std::string& key, const JsonNode& node) {
     read_value(key, choice, "split", values);
   else
     parallel_format().read_value(key, node, values);
+  if (key == "lora_rank") task = kAdapters;
   keys.insert(key);
 }
 

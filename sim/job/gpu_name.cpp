@@ -12,7 +12,7 @@ namespace {
 const std::string kNvl = "nvl";
 constexpr std::size_t kMostDigitsOfCount = 4;
 
-std::string trimmed(const std::string& text) {
+std::string without_separators(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" -_,");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" -_,") - first + 1);
 }
@@ -31,7 +31,7 @@ int cut_nvl_behind(std::string& name) {
   std::size_t end = 0;
   const int gpus = number_at(name, at + kNvl.size(), end);
   if (gpus == 0 || end != name.size()) return 0;
-  name = trimmed(name.substr(0, at));
+  name = without_separators(name.substr(0, at));
   return gpus;
 }
 
@@ -95,7 +95,7 @@ const GpuEntry* named_without_maker(const Entries<GpuEntry>& gpus, const std::st
 
 // Requires that the whole text is a name.
 GpuRead read_whole(const Entries<GpuEntry>& gpus, const std::string& text) {
-  std::string name = trimmed(text);
+  std::string name = without_separators(text);
   GpuRead read;
   read.entry = gpus.named(name);
   read.nvl = cut_nvl_behind(name);
@@ -113,8 +113,8 @@ GpuRead read_gpu_name(const Entries<GpuEntry>& gpus, const std::string& text) {
   const std::string outside = text.substr(0, open) + " " + text.substr(close + 1);
   const std::string inside = text.substr(open + 1, close - open - 1);
   GpuRead by_outside = read_whole(gpus, outside), by_inside = read_whole(gpus, inside);
-  by_outside.part = trimmed(outside);
-  by_inside.part = trimmed(inside);
+  by_outside.part = without_separators(outside);
+  by_inside.part = without_separators(inside);
   if (by_inside.entry == nullptr || by_inside.entry == by_outside.entry) return by_outside;
   return by_outside.entry == nullptr ? by_inside : GpuRead{};
 }

@@ -15,6 +15,7 @@
 #include "engine/model/graph.hpp"
 #include "engine/sync/algorithm.hpp"
 #include "sim/catalogue/entries.hpp"
+#include "sim/catalogue/own_models.hpp"
 #include "sim/job/given_split.hpp"
 #include "sim/scenario/choices.hpp"
 
@@ -27,15 +28,6 @@ struct NamedFact {
   std::string why_not;  ///< details for the error message, such as the nearest names
 
   bool is_known() const { return !id.empty(); }
-};
-
-/// A network that the catalogue does not have. It comes from a file or from numbers, and has its layers and an entry
-/// like those of the catalogue.
-struct OwnModel {
-  ModelEntry entry;
-  model::Graph graph;
-  std::optional<model::Graph> fused{};  ///< with fused attention, if `graph` has unfused attention
-  std::string architecture{};           ///< architecture in a HuggingFace configuration: "llama"; empty: unknown
 };
 
 /// The network between nodes.

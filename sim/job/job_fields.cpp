@@ -44,6 +44,13 @@ const std::vector<OtherNames>& other_names() {
   return all;
 }
 
+// Another division of the model keeps these keys.
+bool says_what_trains(const std::string& key) {
+  for (const char* one : {"lora_rank", "lora_target", "frozen_weights", "expert_capacity", "expert_imbalance"})
+    if (key == one) return true;
+  return false;
+}
+
 constexpr const char* kOffload = "offload";
 constexpr const char* kOptimizerInHost = "optimizer";  // the only offload that is simulated (sim/replica/rank_cost.hpp)
 
@@ -76,6 +83,7 @@ const std::vector<SplitFieldName>& split_fields() {
       std::replace(name.option.begin(), name.option.end(), '_', '-');
       for (const OtherNames& other : other_names())
         if (other.key == field->key) name = {other.key, other.record, other.option, other.help};
+      name.says_what_trains = says_what_trains(name.key);
       fields.push_back(name);
     }
     return fields;

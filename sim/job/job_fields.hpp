@@ -33,6 +33,7 @@ struct SplitFieldName {
   std::string record;  ///< in records, which may also use `key`; empty: not in records
   std::string option;  ///< empty: no option of its own
   std::string help;
+  bool says_what_trains = false;  ///< adapters, frozen weights, tokens of experts; false: how the model is divided
 };
 const std::vector<SplitFieldName>& split_fields();
 /// Returns the option of a key of the split, such as "--tensor"; empty: it has none.
@@ -66,7 +67,7 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
         a.gpu, b.gpu);
   visit(Name{"gpus"}, a.gpus, b.gpus, Range{1, kMostGpus});
   visit(Name{"gpus_per_node", "--gpus-per-node", "Default: by the GPU, usually 8"}, a.gpus_per_node, b.gpus_per_node,
-        Range{1, 1024});
+        Range{1, kMostGpusOfRack});
   visit(Name{"link", "--link", "Between the GPUs of a node, such as \"PCIe 4\""}, a.link, b.link);
   visit(Name{"network", "--network", "Between nodes"}, a.network, b.network);
   visit(Name{"bytes"}, a.bytes, b.bytes, kNumbers);

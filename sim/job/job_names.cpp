@@ -115,9 +115,9 @@ void set_unpadded_length(Job& job, const ModelEntry* entry, const Catalogue& cat
 }
 
 // Uses a GPT of the given numbers if it has about the given parameters. Otherwise the model is no GPT.
-void set_shape_model(Job& job) {
+void set_shape_model(Job& job, const Catalogue& catalogue) {
   constexpr double kMostOff = 1.3;
-  const std::shared_ptr<const OwnModel> gpt = model_of_shape(job.shape, job.model.stated);
+  const std::shared_ptr<const OwnModel> gpt = model_of_shape(job.shape, job.model.stated, *catalogue.own_models);
   if (!gpt) return;
   const double stated = job.shape.parameters, has = static_cast<double>(gpt->graph.parameter_count());
   if (stated > 0 && std::max(has / stated, stated / has) > kMostOff) {
@@ -153,17 +153,17 @@ void resolve_model(Job& job, const Catalogue& catalogue) {
   if (entry == nullptr && says_shape(job.shape)) {
     if (job.shape.sequence == 0) job.record_default("tokens of a sequence", "usual");
     if (job.shape.vocabulary == 0) job.record_default("words", "usual");
-    set_shape_model(job);
+    set_shape_model(job, catalogue);
   }
   if (entry == nullptr || entry->tokens == 0) return;
-  if (job.shape.layers > 0) job.own_model = of_layers(*entry, job.shape.layers, tokens);
+  if (job.shape.layers > 0) job.own_model = of_layers(*entry, job.shape.layers, tokens, *catalogue.own_models);
   if (job.own_model) {
     job.model.id = job.own_model->entry.id;
     return;
   }
   if (tokens == 0 || entry->tokens == tokens) return;
   const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
-  if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens);
+  if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens, *catalogue.own_models);
   job.model.id = job.own_model                                   ? job.own_model->entry.id
                  : longer != nullptr && longer->tokens == tokens ? longer->id
                                                                  : "";

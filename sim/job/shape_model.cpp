@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <mutex>
 
 #include "engine/base/json.hpp"
 #include "engine/model/transformer/spec.hpp"
@@ -16,20 +14,6 @@ namespace {
 constexpr int kInnerOverHidden = 4;
 
 using SharedModel = std::shared_ptr<const OwnModel>;
-
-// Returns the model of that name if it still exists, else makes it. A network of a hundred layers takes megabytes, and
-// a table may need it for hundreds of rows.
-template <typename Make>
-SharedModel shared_model(const std::string& name, const Make& make) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<const OwnModel>> all;
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::weak_ptr<const OwnModel>& known = all[name];
-  if (SharedModel held = known.lock()) return held;
-  const SharedModel made = make();
-  known = made;
-  return made;
-}
 
 model::TransformerSpec gpt_of(const ShapeSpec& shape, const std::string& name) {
   model::TransformerSpec spec;
@@ -87,12 +71,12 @@ SharedModel make_of_shape(const ShapeSpec& shape, const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens) {
+std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens, OwnModels& models) {
   const std::string key = entry.id + "@" + std::to_string(tokens) + "/" + std::to_string(entry.train_samples);
-  return shared_model(key, [&] { return make_at_sequence(entry, tokens); });
+  return models.find_or_make(key, [&] { return make_at_sequence(entry, tokens); });
 }
 
-std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, int tokens) {
+std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, int tokens, OwnModels& models) {
   const std::string fused = model::fused_attention_name(entry.id);
   const model::Graph& whole = model::zoo_graph(fused);
   if (!whole.transformer || layers >= whole.transformer->spec.layers) return nullptr;
@@ -108,7 +92,7 @@ std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, i
   cut.id += "/" + std::to_string(layers);
   const int length = tokens > 0 ? tokens : entry.tokens;
   const std::string key = cut.id + "@" + std::to_string(length) + "/" + std::to_string(entry.train_samples);
-  return shared_model(key, [&] { return make_of_spec(spec, cut, length); });
+  return models.find_or_make(key, [&] { return make_of_spec(spec, cut, length); });
 }
 
 bool complete_shape(ShapeSpec& shape, int tensor) {
@@ -135,11 +119,11 @@ bool says_shape(const ShapeSpec& shape) {
   return shape.layers > 0 && shape.hidden > 0 && shape.heads > 0 && shape.hidden % shape.heads == 0;
 }
 
-std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std::string& name) {
+std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std::string& name, OwnModels& models) {
   std::string key = name;
   for (const int number : {shape.layers, shape.hidden, shape.heads, shape.sequence, shape.vocabulary})
     key += "/" + std::to_string(number);
-  return shared_model(key, [&] { return make_of_shape(shape, name); });
+  return models.find_or_make(key, [&] { return make_of_shape(shape, name); });
 }
 
 }  // namespace lockstep::sim::job

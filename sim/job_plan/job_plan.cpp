@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "engine/base/text.hpp"
 #include "sim/job_plan/machine_options.hpp"
@@ -91,8 +92,7 @@ void read(Machine& machine, const Catalogue& catalogue) {
                  training + measured_step_text(predicted.question);
   machine.title = summary.title;
   machine.default_batch = assumed_global_batch(predicted);
-  for (const std::string& line : assumed_lines(inputs))
-    if (machine.default_batch == 0 || line.rfind("global_batch ", 0) != 0) machine.assumed.push_back(line);
+  machine.assumed = assumed_lines(inputs, machine.default_batch == 0);
   const double sequence_tokens = predicted.scenario.model.tokens;
   if (predicted.question.tokens > 0) {
     machine.samples = std::ceil(predicted.question.tokens / sequence_tokens);
@@ -290,9 +290,10 @@ std::string title_of(const JobPlan& words, const std::vector<Machine>& machines)
 }
 
 std::string all_read(const std::vector<Machine>& machines) {
+  std::set<std::string> listed;
   std::string text;
   for (const Machine& machine : machines)
-    if (text.find(machine.read) == std::string::npos) text += machine.read;
+    if (listed.insert(machine.read).second) text += machine.read;
   return text;
 }
 

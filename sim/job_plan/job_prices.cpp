@@ -14,11 +14,6 @@
 namespace lockstep::sim::job_plan {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const std::size_t from = text.find_first_not_of(' '), to = text.find_last_not_of(' ');
-  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
-}
-
 std::string quantity_of(const char* option, const std::string& written, const std::string& text, Dimension dimension) {
   double value = 0;
   const std::string wrong = parse_quantity(text, dimension, value);

@@ -12,13 +12,8 @@ namespace {
 
 constexpr const char *kBlanks = " \t", *kDigits = "0123456789";
 
-std::string strip_blanks(const std::string& text) {
-  const std::size_t from = text.find_first_not_of(kBlanks), to = text.find_last_not_of(kBlanks);
-  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
-}
-
 [[noreturn]] void refuse(const std::string& written, const std::string& wrong) {
-  throw InputError("--options " + in_quotes(strip_blanks(written)) + ": " + wrong +
+  throw InputError("--options " + in_quotes(trimmed(written)) + ": " + wrong +
                    "; write NUMBER GPU PRICE, such as \"64 H100 2.2/h\", with \" over NETWORK\" behind it if needed");
 }
 
@@ -27,8 +22,8 @@ std::string strip_blanks(const std::string& text) {
 std::string cut_behind(const std::string& word, std::string& text) {
   const std::size_t at = lower_case(text).rfind(" " + word + " ");
   if (at == std::string::npos) return "";
-  const std::string behind = strip_blanks(text.substr(at + word.size() + 2));
-  text = strip_blanks(text.substr(0, at));
+  const std::string behind = trimmed(text.substr(at + word.size() + 2));
+  text = trimmed(text.substr(0, at));
   return behind;
 }
 
@@ -42,7 +37,7 @@ std::string cut_price(std::string& text) {
   for (std::size_t at = text.size(); (at = text.find_last_of(kBlanks, at - 1)) != std::string::npos && at > 0;) {
     const std::string end = text.substr(at + 1);
     if (end.find('/') == std::string::npos || !is_price(end)) continue;
-    text = strip_blanks(text.substr(0, at));
+    text = trimmed(text.substr(0, at));
     return end;
   }
   return "";
@@ -52,7 +47,7 @@ std::string cut_price(std::string& text) {
 
 MachineOption read_machine_option(const std::string& written) {
   MachineOption option;
-  std::string rest = strip_blanks(written);
+  std::string rest = trimmed(written);
   option.network = cut_behind("over", rest);
   std::string price = cut_behind("at", rest);
   if (price.empty()) price = cut_price(rest);
@@ -65,13 +60,13 @@ MachineOption read_machine_option(const std::string& written) {
   option.gpus = std::stoi(count);
   rest = end == std::string::npos ? "" : rest.substr(end);
   if (rest.size() > 1 && (rest[0] == 'x' || rest[0] == 'X') && rest[1] == ' ') rest = rest.substr(1);
-  option.gpu = strip_blanks(rest);
+  option.gpu = trimmed(rest);
   if (option.gpu.empty()) refuse(written, "no GPU is named");
   return option;
 }
 
 std::string trim_option(const JobPlan& words, std::size_t i) {
-  return strip_blanks(words.options[i]);
+  return trimmed(words.options[i]);
 }
 
 std::vector<MachineOption> read_machine_options(const JobPlan& words) {

@@ -120,7 +120,7 @@ AllReduceTimes times_of_machine(const AllReduceQuestion& question, const Catalog
   times.assumptions = merge_inputs(tasks).assumptions;
   job.gpus = machine.largest();
   job.gpus_per_node = std::min(job.gpus, joined_gpus);
-  times.read = "Read: all-reduce on " + machine_text(summary_of(machine.job, job, {}, catalogue)) +
+  times.read = "Read: " + question.operation + " on " + machine_text(summary_of(machine.job, job, {}, catalogue)) +
                (question.algorithm.empty() ? kNcclChoice : question.algorithm) + ".\n";
   times.has_bounds = true;
   return times;
@@ -173,7 +173,7 @@ AllReduceTimes times_of_cluster(const AllReduceQuestion& question, int jobs) {
     const double at = seconds[i].seconds;
     times.rows.push_back({runs[i].gpus, runs[i].bytes.front(), at, at, at});
   }
-  times.read = "Read: all-reduce on " + s.cluster.name + " (" + question.cluster + "), " + by + ".\n";
+  times.read = "Read: " + question.operation + " on " + s.cluster.name + " (" + question.cluster + "), " + by + ".\n";
   for (const Assumption& a : loaded.assumptions)
     if (a.pointer.rfind("/cluster", 0) == 0 || a.pointer.rfind("/communication", 0) == 0)
       times.assumptions.push_back(a);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/bus_bandwidth.hpp"
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/stack/stack_model.hpp"
@@ -14,12 +15,13 @@ namespace lockstep::sim::job_prediction {
 
 /// Give either `cluster` or `gpu`. An empty text or 0: not given.
 struct AllReduceQuestion {
-  std::string cluster;             ///< a cluster file
-  std::string gpu, link, network;  ///< names as in job_names.hpp
-  std::string algorithm;           ///< name of an all-reduce, such as ring; empty: NCCL's choice
-  int gpus_per_node = 0;           ///< for a machine given by names; 0: 8, the default of servers
-  std::vector<int> gpus;           ///< empty, with a cluster file: all of its GPUs
-  std::vector<std::string> sizes;  ///< sizes of the summed buffer, such as "100MB"
+  std::string operation = "all-reduce";  ///< name in AllReduceTimes::read
+  std::string cluster;                   ///< a cluster file
+  std::string gpu, link, network;        ///< names as in job_names.hpp
+  std::string algorithm;                 ///< name of an all-reduce, such as ring; empty: NCCL's choice
+  int gpus_per_node = 0;                 ///< for a machine given by names; 0: 8, the default of servers
+  std::vector<int> gpus;                 ///< empty, with a cluster file: all of its GPUs
+  std::vector<std::string> sizes;        ///< sizes of the summed buffer, such as "100MB"
 };
 
 struct AllReduceTime {
@@ -32,7 +34,7 @@ struct AllReduceTime {
   double algorithm_bandwidth() const { return static_cast<double>(bytes) / seconds; }
   /// Returns nccl-tests' busbw in bytes/s: algbw x 2(n-1)/n on n ranks. Values of rings of any length are thus
   /// comparable.
-  double bus_bandwidth() const { return 2.0 * (gpus - 1) / gpus * algorithm_bandwidth(); }
+  double bus_bandwidth() const { return calib::all_reduce_bus_factor(gpus) * algorithm_bandwidth(); }
 };
 
 struct AllReduceTimes {

@@ -44,7 +44,7 @@ struct JobLoss {
 struct RefusedGpus {
   int gpus = 0;
   std::string why;
-  std::string status = kDoesNotFit;
+  AnswerStatus status = AnswerStatus::does_not_fit;
 };
 
 struct [[nodiscard]] JobPrediction {
@@ -81,8 +81,8 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
 Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
 
 /// Returns the job's defaults, algorithm and software, in lines such as `precision mixed (not stated; usual for H100
-/// SXM5)`. `inputs` also has all other assumptions.
-std::vector<std::string> assumed_lines(const Inputs& inputs);
+/// SXM5)`. `inputs` also has all other assumptions. `lists_batch`: whether a default global batch is among the lines.
+std::vector<std::string> assumed_lines(const Inputs& inputs, bool lists_batch = true);
 
 /// Returns the default global batch on the largest number of GPUs, if the job gives none and the default depends on
 /// that number; else 0.

@@ -13,11 +13,6 @@ const char* const kDollarSign = "$";
 const char* const kEuroSign = "\u20ac";
 const char* const kUsualCurrency = "USD";
 
-std::string trimmed(const std::string& text) {
-  const std::size_t from = text.find_first_not_of(' '), to = text.find_last_not_of(' ');
-  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
-}
-
 // Completes "2.5/h" to "2.5 USD/h".
 std::string with_currency(const std::string& text) {
   const std::size_t slash = text.find('/');

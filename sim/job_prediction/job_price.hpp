@@ -4,6 +4,11 @@
 
 namespace lockstep::sim::job_prediction {
 
+/// Returns the price of renting GPUs for this time.
+inline double rent_usd(double seconds, int gpus, double usd_per_gpu_hour) {
+  return seconds / 3600 * gpus * usd_per_gpu_hour;
+}
+
 /// Moves the currency behind the amount: "$2000" -> "2000 $".
 std::string money_text(const std::string& written);
 /// Completes a price per hour: "2.5", "2.5/h", "$2.5/h" and "2.5 USD/h" all become "2.5 USD/h", because dollars and

@@ -41,7 +41,7 @@ SplitQuestion question_at(const JobPrediction& predicted, int gpus) {
 }
 
 std::string share_text(double share) {
-  return formatted("%.0f %%", 100 * share);
+  return percent(share, "%.0f %%");
 }
 
 // Names the parts of an iteration's time that are not computation.
@@ -56,7 +56,7 @@ std::string losses_text(const RankedSplit& split) {
 // Compares a split with the fastest: "1.1 % longer".
 std::string difference_text(const RankedSplit& best, const RankedSplit& next) {
   const double share = next.iteration.iteration_s / best.iteration.iteration_s - 1;
-  return std::abs(share) <= kTieShare ? "as long" : formatted("%.1f %%", 100 * share) + " longer";
+  return std::abs(share) <= kTieShare ? "as long" : percent(share) + " longer";
 }
 
 std::string choice_text(const SplitRanking& ranking) {

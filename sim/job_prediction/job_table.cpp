@@ -1,10 +1,12 @@
 // Prints the answer as a table and as JSON.
 #include <algorithm>
+#include <map>
 
 #include "engine/base/rounded_json.hpp"
 #include "engine/base/text.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
@@ -28,7 +30,7 @@ std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, c
 double training_usd(const JobPrediction& predicted, const JobRow& row) {
   const std::optional<CalendarTime> calendar = calendar_of_epochs(predicted, row);
   const double seconds = calendar ? calendar->seconds : row.training->predicted;
-  return seconds / 3600 * row.gpus * predicted.question.usd_per_gpu_hour;
+  return rent_usd(seconds, row.gpus, predicted.question.usd_per_gpu_hour);
 }
 
 std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& row) {
@@ -74,10 +76,8 @@ std::string inputs_text(const JobPrediction& predicted, const Inputs& inputs) {
   const std::string batches = default_batches(predicted);
   if (!batches.empty())
     text += "  global_batch " + batches + " (" + why_default_batch(predicted.job.split.task) + ")\n";
-  const std::vector<std::string> lines = assumed_lines(inputs);
-  for (const std::string& line : lines)
-    if (batches.empty() || line.rfind("global_batch ", 0) != 0) text += "  " + line + "\n";
-  const std::size_t others = inputs.assumptions.size() - lines.size();
+  for (const std::string& line : assumed_lines(inputs, batches.empty())) text += "  " + line + "\n";
+  const std::size_t others = inputs.assumptions.size() - assumed_lines(inputs).size();
   if (question.fitted_step && question.fitted_step->given.is_batch_assumed)
     text += "  measured batch " + with_thousands(static_cast<double>(question.fitted_step->given.global_batch)) +
             " (the requested job's samples per GPU; --step-batch gives it)\n";
@@ -122,6 +122,32 @@ Json prediction_json_at(int gpus, const char* metric, const std::string& unit, c
   return json;
 }
 
+// Describes a method that is not exact, with its error; empty for an exact one.
+std::string inexact_method(const PredictionMethod& method) {
+  switch (method.error_class()) {
+    case ErrorClass::exact:
+      break;
+    case ErrorClass::approximate:
+      return method.text() + "; its error against a replay of all messages is at most " +
+             short_percent(method.stated_error());
+    case ErrorClass::closed_form:
+      return method.text() + "; its error against a replay of all messages has no bound";
+  }
+  return "";
+}
+
+// Writes a line for each such method, with its numbers of GPUs.
+std::string inexact_methods_text(const JobPrediction& predicted) {
+  std::map<std::string, std::vector<std::string>> gpus_of_method;
+  for (const JobRow& row : predicted.rows)
+    if (row.samples_per_s.method)
+      gpus_of_method[inexact_method(*row.samples_per_s.method)].push_back(gpus_text(row.gpus));
+  gpus_of_method.erase("");
+  std::string text;
+  for (const auto& [method, gpus] : gpus_of_method) text += "Method on " + joined(gpus) + ": " + method + ".\n";
+  return text;
+}
+
 std::string refused_text(const JobPrediction& predicted) {
   std::string text;
   for (const RefusedGpus& one : predicted.refused) text += "No answer for " + one.why + ".\n";
@@ -130,10 +156,10 @@ std::string refused_text(const JobPrediction& predicted) {
 
 }  // namespace
 
-std::vector<std::string> assumed_lines(const Inputs& inputs) {
+std::vector<std::string> assumed_lines(const Inputs& inputs, bool lists_batch) {
   std::vector<std::string> lines;
   for (const Assumption& input : inputs.assumptions)
-    if (is_of_job(input, inputs))
+    if (is_of_job(input, inputs) && (lists_batch || input.pointer != "global_batch"))
       lines.push_back(input.pointer + " " +
                       (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" +
                       input.source + ")");
@@ -187,8 +213,8 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) +
          measured_step_text(question) + "\n" + question.replicas_text + job_splits_text(predicted) + table.text() +
-         refused_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") + job_tokens_text(predicted) +
-         task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
+         refused_text(predicted) + inexact_methods_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") +
+         job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
          (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") + "\n" +
          inputs_text(predicted, inputs) + meaning_text(predicted, inputs, catalogue);
 }
@@ -211,7 +237,7 @@ Json job_json(const JobPrediction& predicted, const Catalogue& catalogue) {
   for (const SplitRanking& ranking : predicted.rankings)
     json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
   for (const RefusedGpus& one : predicted.refused)
-    json["refused"].push_back({{"gpus", one.gpus}, {"status", one.status}, {"reason", one.why}});
+    json["refused"].push_back({{"gpus", one.gpus}, {"status", name_of(one.status)}, {"reason", one.why}});
   if (const auto& step = predicted.question.fitted_step) json["measured_step"] = measured_step_json(*step);
   json["read"] = summary_json(summary_of(predicted.question.job, predicted.job, predicted.scenario, catalogue));
   return rounded(std::move(json));

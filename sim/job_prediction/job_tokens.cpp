@@ -11,6 +11,7 @@
 #include "sim/job_prediction/batch_ramp.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_loss.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -81,8 +82,8 @@ Row row_of(const JobPrediction& predicted, const JobRow& of) {
   row.high = samples.high * tokens;
   row.flops_per_gpu = model_flops_per_gpu(scenario, samples.predicted, row.gpus);
   const double peak = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
-  row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
-  row.hfu = row.mfu * (1 + recomputed_share(scenario));
+  row.mfu = model_utilisation(row.flops_per_gpu, peak);
+  row.hfu = hardware_utilisation(row.mfu, recomputed_share(scenario));
   const double batch = samples.task.target.front().samples() * samples.task.target.front().accumulation;
   row.batch_tokens = batch * tokens;
   if (!has_work(question)) return row;
@@ -93,7 +94,7 @@ Row row_of(const JobPrediction& predicted, const JobRow& of) {
     train_on_tokens(predicted, batch, row);
   }
   row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
-  row.usd = (row.calendar ? row.calendar->seconds : row.training.seconds) / 3600 * row.gpus * question.usd_per_gpu_hour;
+  row.usd = rent_usd(row.calendar ? row.calendar->seconds : row.training.seconds, row.gpus, question.usd_per_gpu_hour);
   return row;
 }
 
@@ -106,10 +107,6 @@ std::vector<Row> rows_of(const JobPrediction& predicted) {
 
 bool recomputes(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.hfu > row.mfu; });
-}
-
-std::string percent_text(double share) {
-  return formatted("%.1f %%", 100 * share);
 }
 
 std::string work_name(const JobQuestion& question) {
@@ -188,8 +185,8 @@ std::string job_tokens_text(const JobPrediction& predicted) {
                                    rate_text(row.low),
                                    rate_text(row.high),
                                    formatted("%.1f", row.flops_per_gpu * 1e-12),
-                                   percent_text(row.mfu)};
-    if (recomputes(rows)) cells.push_back(percent_text(row.hfu));
+                                   percent(row.mfu)};
+    if (recomputes(rows)) cells.push_back(percent(row.hfu));
     if (row.tokens) cells.push_back(format_count(row.tokens->middle));
     for (double seconds : {row.training.seconds, row.training.low_s, row.training.high_s})
       if (has_work(question)) cells.push_back(duration_text(seconds));

@@ -16,8 +16,6 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
-constexpr double kIntervalCoverage = 0.8;
-
 // The first object "noise_scale" at any depth; null if there is none.
 const Json* find_noise_scale(const Json& json) {
   if (!json.is_structured()) return nullptr;

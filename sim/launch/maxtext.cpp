@@ -4,6 +4,7 @@
 #include "engine/base/text.hpp"
 #include "sim/launch/own_model.hpp"
 #include "sim/launch/pretraining_configs.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -52,7 +53,7 @@ void give_machine_of_mesh(LaunchSettings& s, Facts& f, const Axis& data, const A
     between = axis.between > 0 && between > 0 ? between * axis.between : -1;
   }
   const LaunchSetting* const setting = s.take("ici_fsdp_parallelism");
-  if (setting == nullptr || within < 1 || within > 1024) return;
+  if (setting == nullptr || within < 1 || within > kMostGpusOfRack) return;
   f.give_gpus_per_node(within, setting->place, "ici_*_parallelism");
   for (const Axis& axis : axes) f.has_unknown_nodes = f.has_unknown_nodes || (between < 0 && axis.between > 1);
   if (between > 0 && between < (1 << 20)) f.give_nodes(between, setting->place, "dcn_*_parallelism");

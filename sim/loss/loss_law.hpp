@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/convergence/critical_batch.hpp"
 #include "sim/modules.hpp"
 
 namespace lockstep::sim::loss {
@@ -44,7 +45,7 @@ enum LossParameter { kLogE, kLogA, kLogB, kAlpha, kBeta, kLogCritical, kCritical
 using LossVector = Eigen::Matrix<double, kLossParameters, 1>;
 using LossMatrix = Eigen::Matrix<double, kLossParameters, kLossParameters>;
 
-constexpr double kLossCoverage = 0.8;  ///< coverage of all intervals of losses and tokens
+constexpr double kLossCoverage = kIntervalCoverage;  ///< coverage of all intervals of losses and tokens
 constexpr double kReferenceParameters = 1e9;
 constexpr double kReferenceTokens = 1e10;
 

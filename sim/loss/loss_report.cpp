@@ -39,10 +39,6 @@ double median_error_of(const std::vector<LeftOutSize>& sizes, std::vector<double
   return all.empty() ? 0 : median(all);
 }
 
-std::string percent(double share) {
-  return formatted("%.1f %%", 100 * share);
-}
-
 std::string sizes_text(const LossFitReport& report) {
   if (report.sizes.empty()) return "Too few runs of other sizes: no size can be left out to check the law.\n";
   std::size_t inside = 0, points = 0;

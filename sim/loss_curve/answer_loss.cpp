@@ -12,6 +12,7 @@
 #include "sim/job_plan/model_family.hpp"
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_loss.hpp"
+#include "sim/job_prediction/job_price.hpp"
 #include "sim/loss_curve/loss_question.hpp"
 
 namespace lockstep::sim::loss_curve {
@@ -143,7 +144,7 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
 }
 
 void set_cost(const LossQuestion& q, LossRow& row) {
-  row.usd = row.paid_s().middle / 3600 * row.gpus * q.job.usd_per_gpu_hour;
+  row.usd = rent_usd(row.paid_s().middle, row.gpus, q.job.usd_per_gpu_hour);
 }
 
 /// Sets the time of the row's tokens at its rate. Both intervals are combined in quadrature, in the logarithm.

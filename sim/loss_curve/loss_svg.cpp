@@ -14,7 +14,6 @@ constexpr double kWidth = 760, kHeight = 420, kLeft = 64, kRight = 200, kTop = 2
 constexpr int kPoints = 60;   // points of a line
 constexpr double kSpan = 10;  // a line extends from a tenth of the row's tokens to ten times them
 constexpr std::size_t kMostLines = 8;
-constexpr double kDay_s = 86400;
 constexpr const char* kGrid = "#dddddd";
 
 struct Line {

@@ -16,8 +16,7 @@ const LABELS = {
 const FIRST = ['model', 'gpu', 'gpus', 'network', 'precision', 'global_batch', 'batch', 'tokens', 'epochs', 'price'];
 const SPLIT = ['tensor', 'pipeline', 'virtual_stages', 'context', 'expert', 'micro_batch', 'sharding', 'recompute', 'schedule', 'sequence_parallel'];
 const HIDDEN = ['optimise'];
-const ALL_SPLIT = [...SPLIT, 'expert_tensor', 'sharding_group', 'sharding_calls', 'order', 'recompute_modules', 'tensor_overlap',
-                   'offload_optimizer', 'offload_layers', 'context_exchange', 'expert_overlap', 'expert_dispatch'];
+const ALL_SPLIT = [...OPTIONS.values()].filter(option => option.split).map(option => option.key);
 
 // Of names with several spellings, only one is offered.
 const PRECISIONS = ['fp32', 'tf32', 'mixed', 'bf16', 'fp16', 'bf16-true', 'fp8', 'mxfp8', 'nvfp4'];

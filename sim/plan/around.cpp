@@ -353,15 +353,6 @@ class Around {
   const std::optional<WorkersSpec> workers_;
 };
 
-void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
-  for (const Assumption& a : more) {
-    const bool is_known = std::any_of(all.begin(), all.end(), [&](const Assumption& b) {
-      return a.pointer == b.pointer && a.value == b.value && a.kind == b.kind && a.source == b.source;
-    });
-    if (!is_known) all.push_back(a);
-  }
-}
-
 // Lists assumptions of the plan, then of the points on the frontier, the recommended point first.
 void collect_assumptions(const PlanSpec& plan, PlanResult& result) {
   result.assumptions = plan.assumptions;

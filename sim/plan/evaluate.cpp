@@ -141,7 +141,7 @@ void set_prediction(const PointResult& point, const Scenario& s, Outcome& o) {
   o.iteration_s = point.mean_iteration_s();
   const double peak = utilisation_peak_flops(s.cluster.gpu, s.compute.precision);
   // Not of images: Winograd's convolutions need fewer multiplications than are counted, so that it could exceed 1.
-  o.mfu = peak > 0 && s.model.tokens > 0 ? model_flops_per_gpu(s, o.samples_per_s(), point.gpus) / peak : 0;
+  if (s.model.tokens > 0) o.mfu = model_utilisation(model_flops_per_gpu(s, o.samples_per_s(), point.gpus), peak);
   o.relative_low = point.interval.low;
   o.relative_high = point.interval.high;
   set_spread(point.interval.spread, o);

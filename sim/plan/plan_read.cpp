@@ -50,16 +50,16 @@ std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::siz
 }
 
 // Reads points until one can be read. If none can, throws the error of the first.
-void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
-              std::map<std::string, std::string>& inputs) {
+void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points, ScenariosRead& read) {
   std::string first_error;
   for (std::size_t point : points) {
     const PlanPoint tried = plan.points[point];
     if (!tried.refused.empty()) return;
     try {
       const LoadedScenario loaded = scenario_with(plan, tried.settings);
-      inputs.insert(loaded.inputs.begin(), loaded.inputs.end());
+      read.inputs.insert(loaded.inputs.begin(), loaded.inputs.end());
       const Scenario& scenario = loaded.variants.front();
+      if (scenario.parameter_server && scenario.parameter_server->shards_tensors) read.has_servers_of_tensors = true;
       if (plan.work.samples <= 0 && !scenario.convergence)
         throw InputError(plan.path +
                          ": /work: missing, and the scenario has no convergence; allowed: {\"samples\"}, "
@@ -130,14 +130,14 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
   if (!axis.values.empty()) plan.axes.push_back(axis);
 }
 
-std::map<std::string, std::string> read_all_values(const PlanSpec& plan) {
-  std::map<std::string, std::string> inputs;
+ScenariosRead read_all_values(const PlanSpec& plan) {
+  ScenariosRead read;
   for (std::size_t axis = 0; axis < plan.axes.size(); ++axis)
     for (std::size_t value = 0; value < plan.axes[axis].values.size(); ++value)
-      read_any(plan, trials(plan, axis, value), inputs);
+      read_any(plan, trials(plan, axis, value), read);
   for (std::size_t i = 0; i < plan.listed.size(); ++i)
-    read_any(plan, {plan.points.size() - plan.listed.size() + i}, inputs);
-  return inputs;
+    read_any(plan, {plan.points.size() - plan.listed.size() + i}, read);
+  return read;
 }
 
 }  // namespace lockstep::sim::plan

@@ -13,8 +13,14 @@ std::string with_pointer(const std::string& line, const std::string& file, const
 /// If nothing else sets the points' number of GPUs, makes the scenario's numbers of GPUs an axis.
 void complete_axes(const JsonNode& root, PlanSpec& plan);
 
-/// Reads the scenario with every value of every axis and for every listed point, and returns all files that were read.
-/// Throws InputError for a value with which the scenario cannot be read, whatever the values of the other axes.
-std::map<std::string, std::string> read_all_values(const PlanSpec& plan);
+/// Holds what read_all_values() finds.
+struct ScenariosRead {
+  std::map<std::string, std::string> inputs;  ///< all files that were read, with their digests
+  bool has_servers_of_tensors = false;        ///< a parameter server holds whole tensors in one of them
+};
+
+/// Reads the scenario with every value of every axis and for every listed point. Throws InputError for a value with
+/// which the scenario cannot be read, whatever the values of the other axes.
+ScenariosRead read_all_values(const PlanSpec& plan);
 
 }  // namespace lockstep::sim::plan

@@ -295,22 +295,6 @@ void find_currency(const JsonNode& root, PricesSpec& prices) {
 // error was up to -31 % (257 ms for 372 ms).
 constexpr double kErrorOfServersOfTensors = 0.31;
 
-bool has_servers_of_tensors(const PlanSpec& plan) {
-  const auto says_so = [](const std::string& text) { return text.find("tensors") != std::string::npos; };
-  const Json& base = plan.scenario->json();
-  if (base.contains("parameter_server") && says_so(base.at("parameter_server").dump())) return true;
-  const auto is_of_tensors = [&](const AxisValue& value) {
-    return std::any_of(value.settings.begin(), value.settings.end(), [&](const Setting& setting) {
-      return setting.pointer.rfind("/parameter_server", 0) == 0 && says_so(setting.text);
-    });
-  };
-  const auto has_one = [&](const std::vector<AxisValue>& values) {
-    return std::any_of(values.begin(), values.end(), is_of_tensors);
-  };
-  return has_one(plan.listed) ||
-         std::any_of(plan.axes.begin(), plan.axes.end(), [&](const Axis& axis) { return has_one(axis.values); });
-}
-
 // Calls `read` with the settings of a point and of the plan. Errors name places in the plan's file.
 template <class Read>
 decltype(auto) read_under(const PlanSpec& plan, const std::vector<Setting>& settings, const Read& read) {
@@ -325,10 +309,10 @@ decltype(auto) read_under(const PlanSpec& plan, const std::vector<Setting>& sett
   }
 }
 
-void set_analytic_error(const JsonNode& root, PlanSpec& plan) {
+void set_analytic_error(const JsonNode& root, bool has_servers_of_tensors, PlanSpec& plan) {
   const auto refine = root.find("refine");
   const bool is_stated = refine && refine->has("analytic_error");
-  const bool is_of_servers = !is_stated && has_servers_of_tensors(plan);
+  const bool is_of_servers = !is_stated && has_servers_of_tensors;
   if (is_of_servers) plan.refine.analytic_error = kErrorOfServersOfTensors;
   root.document().note({"/refine/analytic_error", plan.refine.analytic_error, "assumed",
                         is_of_servers ? "default where servers hold whole tensors: the farthest that was seen"
@@ -399,8 +383,9 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   plan.has_own_scenario = root.at("scenario").is_object();
   complete_axes(root, plan);
   plan.points = grid_points(plan);
-  set_analytic_error(root, plan);
-  plan.inputs = read_all_values(plan);
+  const ScenariosRead read = read_all_values(plan);
+  set_analytic_error(root, read.has_servers_of_tensors, plan);
+  plan.inputs = read.inputs;
   const std::map<std::string, std::string> inputs = document.inputs();
   plan.inputs.insert(inputs.begin(), inputs.end());
   plan.assumptions = document.assumptions();

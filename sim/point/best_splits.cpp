@@ -96,12 +96,12 @@ class Search {
     ranking_.fitting = static_cast<int>(fitting.size());
     if (splits.empty())
       if (const auto problem = find_problem(question_.stated, gpus_))
-        throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs: " + problem->wrong,
-                      problem->allowed.substr(problem->allowed.find(' ') + 1));
+        throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs: " + problem->wrong, problem->allowed);
     if (splits.empty() || (fitting.empty() && !scenario_.ignores_memory))
       throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs " +
                         (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory"),
-                    splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory", !splits.empty());
+                    splits.empty() ? "allowed: another global batch" : "allowed: more GPUs, or GPUs of more memory",
+                    !splits.empty());
     return fitting.empty() ? exceeding : fitting;
   }
 

@@ -79,6 +79,13 @@ std::string PredictionMethod::text() const {
   return name_of(replay);
 }
 
+Json method_json(const PredictionMethod& method) {
+  Json json{
+      {"method", method.text()}, {"error_class", name_of(method.error_class())}, {"reason", name_of(method.reason)}};
+  if (method.error_class() == ErrorClass::approximate) json["stated_error"] = method.stated_error();
+  return json;
+}
+
 ReplaySize estimate_replay_size(const Program& program) {
   ReplaySize size;
   std::vector<double> steps_of_plan;

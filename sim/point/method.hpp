@@ -30,7 +30,9 @@ enum class MethodReason {
   message_limit,
   large_cluster,
   long_replay,
-  links_dump
+  links_dump,
+  single_collective,
+  no_interval
 };
 
 inline const Choices<MethodReason>& choices_of(MethodReason) {
@@ -42,7 +44,9 @@ inline const Choices<MethodReason>& choices_of(MethodReason) {
       {MethodReason::message_limit, "more messages than the request allows"},
       {MethodReason::long_replay, "a replay would take more than about half a minute"},
       {MethodReason::large_cluster, "above 65,536 GPUs, a replay would need more than about 10 s or 1 GB"},
-      {MethodReason::links_dump, "links and messages are listed"}};
+      {MethodReason::links_dump, "links and messages are listed"},
+      {MethodReason::single_collective, "collectives one after the other, each in lockstep"},
+      {MethodReason::no_interval, "no interval is requested"}};
   return all;
 }
 
@@ -73,6 +77,9 @@ struct PredictionMethod {
 
   LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);
 };
+
+/// Writes method (its text), error_class, reason and, of an approximate method, stated_error.
+Json method_json(const PredictionMethod& method);
 
 /// Estimated work and memory of a replay by recurrences.
 struct ReplaySize {

@@ -177,12 +177,6 @@ Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
   return at_point;
 }
 
-PointResult predict_once(const Scenario& scenario, const PointRequest& request) {
-  if (is_split(scenario)) return predict_split(scenario, request);
-  if (scenario.workers) return predict_workers(scenario, request);
-  return predict_program(scenario, request);
-}
-
 }  // namespace
 
 PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu) {
@@ -233,8 +227,13 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   const auto began = std::chrono::steady_clock::now();
   Scenario at_point = scenario_at(scenario, request);
   if (scenario.parallel && !is_split(scenario)) at_point = without_split(at_point, request.gpus);
-  PointResult point = has_several_hashes(at_point, request.gpus) ? predict_median_hash(at_point, request, predict_once)
-                                                                 : predict_once(at_point, request);
+  const auto predict = [](const Scenario& one, const PointRequest& of_hash) {
+    if (is_split(one)) return predict_split(one, of_hash);
+    if (one.workers) return predict_workers(one, of_hash);
+    return predict_program(one, of_hash);
+  };
+  PointResult point = has_several_hashes(at_point, request.gpus) ? predict_median_hash(at_point, request, predict)
+                                                                 : predict(at_point, request);
   point.training_interval = point.interval;
   if (!request.has_input_spread) calibrate_intervals(scenario, point);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -24,10 +24,6 @@ constexpr int kWarmUp = 2;  // iterations before the measured ones
 // spaced beginnings they would stay too regular for hundreds of steps.
 constexpr std::uint64_t kBeginStream = 0x626567696e;
 
-int worker_nodes(const Scenario& s, int gpus) {
-  return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
-}
-
 std::vector<Place> worker_places(int gpus) {
   std::vector<Place> places;
   for (int gpu = 0; gpu < gpus; ++gpu) places.push_back({Place::Kind::gpu, gpu});
@@ -37,7 +33,7 @@ std::vector<Place> worker_places(int gpus) {
 // Places separate servers on nodes after the workers'. Other servers are placed on the workers' nodes in turn.
 std::vector<Place> server_places(const Scenario& s, int gpus) {
   std::vector<Place> places;
-  const int nodes = worker_nodes(s, gpus);
+  const int nodes = s.cluster.nodes_for(gpus);
   for (int server = 0; server < s.workers->servers; ++server)
     places.push_back({Place::Kind::node, s.workers->separate ? nodes + server : server % nodes});
   return places;
@@ -75,7 +71,7 @@ class WorkersPoint {
         request_(request),
         cost_(model_cost(scenario, request.batch_per_gpu)),
         delay_(scenario.workers->delay),
-        cluster_(scenario.cluster, (worker_nodes(scenario, request.gpus) + scenario.workers->server_nodes()) *
+        cluster_(scenario.cluster, (scenario.cluster.nodes_for(request.gpus) + scenario.workers->server_nodes()) *
                                        scenario.cluster.gpus_per_node) {
     apply_overheads(scenario, cluster_);
   }
@@ -134,7 +130,7 @@ class WorkersPoint {
     }
     o.shards.resize(1);
     o.servers.resize(1);
-    for (int node = 0; node < worker_nodes(s_, request_.gpus); ++node)
+    for (int node = 0; node < s_.cluster.nodes_for(request_.gpus); ++node)
       cluster_.bundle_messages_of_node(cluster_.node_at(node), represented_servers_);
   }
 

@@ -168,8 +168,6 @@ void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
 }
 
 // Amounts are printed in nvidia-smi's unit. In that unit an "80 GB" GPU has 79.6.
-constexpr double kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
-
 double unit_bytes(double capacity_bytes) {
   return capacity_bytes >= kGibi ? kGibi : kMebi;
 }

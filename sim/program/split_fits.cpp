@@ -10,9 +10,14 @@
 namespace lockstep::sim::program {
 namespace {
 
+constexpr const char *kTensor = "tensor", *kPipeline = "pipeline";
+
 struct Change {
-  std::string text;
+  std::string key;  ///< of the split
+  std::string value;
   std::function<void(ParallelSpec&)> apply;
+
+  bool adds_ranks() const { return key == kTensor || key == kPipeline; }
 };
 
 // The order is by cost in time, usually from least to most.
@@ -20,23 +25,23 @@ std::vector<Change> changes_of(const ParallelSpec& spec) {
   std::vector<Change> changes;
   const auto shard = [&](ShardingStage stage) {
     if (static_cast<int>(spec.sharding) < static_cast<int>(stage))
-      changes.push_back({"sharding " + name_of(stage), [=](ParallelSpec& s) { s.sharding = stage; }});
+      changes.push_back({"sharding", name_of(stage), [=](ParallelSpec& s) { s.sharding = stage; }});
   };
   shard(ShardingStage::zero1);
   if (spec.tensor > 1 && !spec.sequence)
-    changes.push_back({"sequence true", [](ParallelSpec& s) { s.sequence = true; }});
-  if (spec.micro_batch > 1) changes.push_back({"micro_batch 1", [](ParallelSpec& s) { s.micro_batch = 1; }});
+    changes.push_back({"sequence", "true", [](ParallelSpec& s) { s.sequence = true; }});
+  if (spec.micro_batch > 1) changes.push_back({"micro_batch", "1", [](ParallelSpec& s) { s.micro_batch = 1; }});
   if (spec.recompute == Recomputation::none)
-    changes.push_back({"recompute selective", [](ParallelSpec& s) { s.recompute = Recomputation::selective; }});
+    changes.push_back({"recompute", "selective", [](ParallelSpec& s) { s.recompute = Recomputation::selective; }});
   for (int times = 2; times <= 8; times *= 2)
-    changes.push_back({"tensor " + std::to_string(times * spec.tensor), [=](ParallelSpec& s) { s.tensor *= times; }});
+    changes.push_back({kTensor, std::to_string(times * spec.tensor), [=](ParallelSpec& s) { s.tensor *= times; }});
   for (int times = 2; times <= 16; times *= 2)
     changes.push_back(
-        {"pipeline " + std::to_string(times * spec.pipeline), [=](ParallelSpec& s) { s.pipeline *= times; }});
+        {kPipeline, std::to_string(times * spec.pipeline), [=](ParallelSpec& s) { s.pipeline *= times; }});
   if (spec.recompute != Recomputation::full)
-    changes.push_back({"recompute full", [](ParallelSpec& s) { s.recompute = Recomputation::full; }});
+    changes.push_back({"recompute", "full", [](ParallelSpec& s) { s.recompute = Recomputation::full; }});
   if (spec.recompute_layers > 0)
-    changes.push_back({"recompute full without recompute_layers", [](ParallelSpec& s) { s.recompute_layers = 0; }});
+    changes.push_back({"recompute", "full without recompute_layers", [](ParallelSpec& s) { s.recompute_layers = 0; }});
   shard(ShardingStage::zero2);
   shard(ShardingStage::zero3);
   return changes;
@@ -63,16 +68,15 @@ std::string split_that_fits(const Scenario& scenario, int gpus) {
   constexpr int kMostTold = 3;
   std::string text;
   int told = 0;
-  std::string last_dimension;
+  std::string last_key;
   ParallelSpec all = *scenario.parallel;
   for (const Change& change : changes_of(*scenario.parallel)) {
     ParallelSpec changed = *scenario.parallel;
     change.apply(changed);
-    const std::string dimension = change.text.substr(0, change.text.find(' '));
-    if (dimension != "tensor" && dimension != "pipeline") change.apply(all);
-    if (dimension == last_dimension || told == kMostTold || !fits(scenario, changed, gpus)) continue;
-    text += (text.empty() ? "" : ", or ") + change.text;
-    last_dimension = dimension;
+    if (!change.adds_ranks()) change.apply(all);
+    if (change.key == last_key || told == kMostTold || !fits(scenario, changed, gpus)) continue;
+    text += (text.empty() ? "" : ", or ") + change.key + " " + change.value;
+    last_key = change.key;
     ++told;
   }
   if (!text.empty()) return text;

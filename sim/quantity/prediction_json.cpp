@@ -20,7 +20,11 @@ void add_batch_and_split(const Workload& workload, Json& json) {
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& p) {
   if (!p.is_mapped())
-    return {{"id", id}, {"metric", metric}, {"unit", unit}, {"status", kUnmapped}, {"unmapped", p.task.unmapped}};
+    return {{"id", id},
+            {"metric", metric},
+            {"unit", unit},
+            {"status", name_of(AnswerStatus::unmapped)},
+            {"unmapped", p.task.unmapped}};
   Json assumptions = Json::array();
   std::vector<Assumption> inputs = p.task.assumptions;
   const std::optional<GpuMemory> memory = p.memory ? p.memory : count_task_memory(p.task);
@@ -30,7 +34,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
   Json json{{"id", id},
             {"metric", metric},
             {"unit", unit},
-            {"status", !memory || memory->fits() ? "ok" : kDoesNotFit},
+            {"status", name_of(!memory || memory->fits() ? AnswerStatus::ok : AnswerStatus::does_not_fit)},
             {"predicted", p.predicted},
             {"low", p.low},
             {"high", p.high},
@@ -41,6 +45,7 @@ Json prediction_json(const std::string& id, const std::string& metric, const std
     json["gpus"] = workload.gpus;
     json["nodes"] = (workload.gpus + of_node - 1) / of_node;
     json["method"] = name_of(workload.scenario.fidelity);
+    if (p.method) json["simulation"] = method_json(*p.method);
     if (workload.kind == Workload::Kind::iteration) add_batch_and_split(workload, json);
   }
   if (memory) {

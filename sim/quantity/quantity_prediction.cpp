@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "calib/bus_bandwidth.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/point/calibration.hpp"
 #include "sim/stack/priors.hpp"
@@ -91,7 +92,7 @@ double quantity_of(const QuantityTask& r, const Alternatives& target, double tar
     case Quantity::all_reduce_s:
       return target_s * r.factor;
     case Quantity::bus_bandwidth:
-      return 2 * (gpus - 1) / gpus * static_cast<double>(target.front().bytes.front()) / target_s / 1e9;
+      return calib::all_reduce_bus_factor(gpus) * static_cast<double>(target.front().bytes.front()) / target_s / 1e9;
     case Quantity::algorithm_bandwidth:
       return static_cast<double>(target.front().bytes.front()) / target_s / 1e9;
     case Quantity::alpha_s:
@@ -202,7 +203,7 @@ double least_on_lines_s(const Workload& run) {
   const double nodes = run.scenario.cluster.nodes;
   double bytes = 0;
   for (std::int64_t one : run.bytes) bytes += static_cast<double>(one);
-  return run.share * 2 * (nodes - 1) / nodes * bytes / run.node_line_bytes_per_s;
+  return run.share * calib::all_reduce_bus_factor(nodes) * bytes / run.node_line_bytes_per_s;
 }
 
 // Returns the upper limit of the quantity: speed-ups are at most linear, and no collective is faster than the ports.
@@ -274,6 +275,7 @@ void predict_uncalibrated(QuantityPrediction& prediction, Times& times) {
   } else if (!r.target.empty()) {
     value = value_of(r, target, baseline);
   }
+  if (!r.target.empty()) prediction.method = target.method;
   prediction.predicted = value.value * r.per_si;
   prediction.low = std::min(value.low, value.high) * r.per_si;
   prediction.high = std::max(value.low, value.high) * r.per_si;
@@ -324,6 +326,7 @@ void predict_one(QuantityPrediction& prediction, Times& times, const Catalogue& 
     at_anchors.push_back(quantity_of(r, anchor.target, target_s, anchor.baseline, baseline_s));
   }
   const Corrected correction = correction_of(r, at_anchors);
+  if (!r.target.empty()) prediction.method = target.method;
   prediction.predicted = value.value * correction.factor * r.per_si;
   const double input = input_off(r, target);
   prediction.off_below = correction.unknown * std::hypot(log_distance(value.low, value.value), input);

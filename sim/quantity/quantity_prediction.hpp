@@ -16,9 +16,10 @@ struct [[nodiscard]] QuantityPrediction {
   double predicted = 0;
   double low = 0;  ///< low and high: 80 % prediction interval for results of a new source
   double high = 0;
-  double off_below = 0;               ///< log(predicted / low) from input uncertainty alone
-  double off_above = 0;               ///< log(high / predicted) from input uncertainty alone
-  std::optional<GpuMemory> memory{};  ///< of an iteration, if it was counted before (task_memory.hpp)
+  double off_below = 0;                      ///< log(predicted / low) from input uncertainty alone
+  double off_above = 0;                      ///< log(high / predicted) from input uncertainty alone
+  std::optional<PredictionMethod> method{};  ///< by which the target was timed; none: nothing was
+  std::optional<GpuMemory> memory{};         ///< of an iteration, if it was counted before (task_memory.hpp)
 
   bool is_mapped() const { return task.unmapped.empty(); }
 };
@@ -38,13 +39,19 @@ IntervalCalibration calibration_of(const QuantityTask& task, const Catalogue& ca
 void set_interval(QuantityPrediction& prediction, const IntervalCalibration& calibration);
 
 inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
-/// A prediction or a number of GPUs without an answer has one of these statuses.
-inline constexpr const char *kDoesNotFit = "does-not-fit", *kUnmapped = "unmapped";
+/// Says whether a job or a number of GPUs has a prediction.
+enum class AnswerStatus { ok, does_not_fit, unmapped };
+
+inline const Choices<AnswerStatus>& choices_of(AnswerStatus) {
+  static const Choices<AnswerStatus> all{
+      {AnswerStatus::ok, "ok"}, {AnswerStatus::does_not_fit, "does-not-fit"}, {AnswerStatus::unmapped, "unmapped"}};
+  return all;
+}
 
 /// Makes an entry of a file of that schema: id, metric, unit, status ("ok", "does-not-fit", "unmapped"), predicted,
-/// low, high, assumptions, gpus, nodes, method (the fidelity) and memory. A training also has batch_per_gpu (with a
-/// split, its micro-batch), global_batch (of an update) and split (the keys of /parallel). An unmapped entry has the
-/// reason instead.
+/// low, high, assumptions, gpus, nodes and memory. `method` is the requested fidelity, and `simulation` the method_json()
+/// of the method that was used. A training also has batch_per_gpu (with a split, its micro-batch), global_batch (of an
+/// update) and split (the keys of /parallel). An unmapped entry has the reason instead.
 Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
                      const QuantityPrediction& prediction);
 

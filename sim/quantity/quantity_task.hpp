@@ -111,7 +111,7 @@ void set_training(StackModel& m, QuantityTask& task);
 
 /// Returns the factor by which published image trainings took longer than the sum of their iterations. None if rates
 /// were measured, if the software's rates come from trainings, and for networks of sequences.
-std::optional<double> training_over_benchmark(StackModel& m, const QuantityTask& task);
+std::optional<double> find_training_factor(StackModel& m, const QuantityTask& task);
 /// Returns the samples per epoch of the job's data set. Throws Unmapped if they are unknown.
 double train_samples(const StackModel& m);
 /// Sets the epochs to the accuracy and their relative uncertainty: as given, or by the law of E(B). If the epochs are

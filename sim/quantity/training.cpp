@@ -128,7 +128,7 @@ void set_baseline(StackModel& m, QuantityTask& task, Quantity quantity, int gpus
   task.baseline = {iteration_workload(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)))};
 }
 
-std::optional<double> training_over_benchmark(StackModel& m, const QuantityTask& task) {
+std::optional<double> find_training_factor(StackModel& m, const QuantityTask& task) {
   if (m.stack->trains_as_measured || task.has_rates() || m.job.decodes_on_host || m.model->is_of_sequences())
     return std::nullopt;
   return m.constant({kTrainingOverBenchmark + std::string("/") + m.gpu->generation, kTrainingOverBenchmark});
@@ -147,7 +147,7 @@ double samples_with_evaluations(StackModel& m) {
 
 void set_training(StackModel& m, QuantityTask& task) {
   task.quantity = Quantity::samples_time_s;
-  const std::optional<double> longer = training_over_benchmark(m, task);
+  const std::optional<double> longer = find_training_factor(m, task);
   set_epochs(m, task, false);
   for (Workload& workload : task.target) workload.scenario.uncertainty.epochs = task.epochs_uncertainty;
   task.samples = train_samples(m) * (longer ? *longer : samples_with_evaluations(m));

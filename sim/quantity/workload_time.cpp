@@ -1,10 +1,8 @@
 #include "sim/quantity/workload_time.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <map>
 
-#include "engine/base/format_printf.hpp"
 #include "engine/base/log.hpp"
 #include "engine/base/process_pool.hpp"
 #include "sim/cluster/cluster.hpp"
@@ -18,15 +16,20 @@
 namespace lockstep::sim::quantity {
 namespace {
 
-WorkloadTime bounded(double seconds, double gain, double loss) {
-  return {seconds, seconds * (1 - std::hypot(gain, kLeastError)), seconds * (1 + std::hypot(loss, kLeastError))};
+WorkloadTime bounded(double seconds, double gain, double loss, const PredictionMethod& method) {
+  return {seconds, seconds * (1 - std::hypot(gain, kLeastError)), seconds * (1 + std::hypot(loss, kLeastError)),
+          method};
 }
 
-// One GPU needs no simulation.
+PredictionMethod closed_form(MethodReason reason) {
+  return {ReplayMethod::closed_form, reason};
+}
+
+// Sums the layers of one GPU. It sends no message, so max-plus recurrences would give the same time.
 WorkloadTime one_gpu_time(const Workload& run) {
   const double seconds = model_cost(run.scenario, run.batch_per_gpu).iteration_s();
   const double u = run.scenario.uncertainty.compute;
-  return bounded(seconds, u, u);
+  return bounded(seconds, u, u, {ReplayMethod::max_plus, MethodReason::separate_links});
 }
 
 // Adds micro-steps that the workload's program leaves out: those of one GPU, and those of algorithms that do not
@@ -37,7 +40,7 @@ WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
   const ModelCost cost = model_cost(run.scenario, run.batch_per_gpu);
   const double more_s = more_steps * (cost.forward_s() + cost.backward_s());
   const double u = run.scenario.uncertainty.compute;
-  return {time.seconds + more_s, time.low_s + more_s * (1 - u), time.high_s + more_s * (1 + u)};
+  return {time.seconds + more_s, time.low_s + more_s * (1 - u), time.high_s + more_s * (1 + u), time.method};
 }
 
 // Evaluates the closed form of predict_point().
@@ -49,7 +52,7 @@ WorkloadTime closed_form_iteration(const Workload& run) {
   const Program program = build_program(scenario, run.gpus, run.batch_per_gpu, 1 + scenario.iterations);
   const std::vector<double> ends =
       replay_analytic(program, cluster, expected_slowest(scenario, run.gpus)).iteration_end_s;
-  return bounded((ends.back() - ends.front()) / scenario.iterations, 0, 0);
+  return bounded((ends.back() - ends.front()) / scenario.iterations, 0, 0, closed_form(MethodReason::no_interval));
 }
 
 // Returns the launch time plus that of an all-reduce of this number of bytes, as in training.
@@ -69,11 +72,12 @@ WorkloadTime all_reduces_time(const Workload& run, bool with_bounds) {
     return sum;
   };
   const double base_s = seconds({});
-  if (!with_bounds) return bounded(base_s, 0, 0);
+  const PredictionMethod method = closed_form(MethodReason::single_collective);
+  if (!with_bounds) return bounded(base_s, 0, 0, method);
   UncertaintySpec uncertainty = run.scenario.uncertainty;
   uncertainty.compute = 0;
   const RelativeInterval interval = relative_interval(uncertainty, seconds);
-  return bounded(base_s, 1 - interval.low, interval.high - 1);
+  return bounded(base_s, 1 - interval.low, interval.high - 1, method);
 }
 
 constexpr double kShareOff = 0.25;     // relative error of the part of a step between a layer's read and its update
@@ -120,24 +124,11 @@ WorkloadTime staleness_of(const Workload& run) {
   if (spec.statistic == Statistic::sd) off = kDeviationOff * deviation;
   off = std::hypot(off, kDeviationOff * away);
   off = std::hypot(off, step / 2);
-  return {value, std::max(0.0, value - off), value + off};
+  return {value, std::max(0.0, value - off), value + off, point.method};
 }
-
-constexpr char kFailed = '!';  // first character of a result's text that gives the reason of a failure
 
 std::string text_of(const WorkloadTime& time) {
-  if (!time.failure.empty()) return kFailed + time.failure;
-  return format_printf("%a %a %a", time.seconds, time.low_s, time.high_s);
-}
-
-WorkloadTime time_of(const std::string& text) {
-  WorkloadTime time;
-  if (text.front() == kFailed) {
-    time.failure = text.substr(1);
-    return time;
-  }
-  std::sscanf(text.c_str(), "%la %la %la", &time.seconds, &time.low_s, &time.high_s);
-  return time;
+  return fields_to_json(time).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 WorkloadTime time_workload(const Workload& run, const TimingOptions& options) {
@@ -153,9 +144,12 @@ WorkloadTime time_workload(const Workload& run, const TimingOptions& options) {
     request.jitter = options.jitter;
     request.has_input_spread = true;
     const PointResult point = predict_point(scenario, request);
-    return with_micro_steps(run, bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1));
+    return with_micro_steps(
+        run, bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1, point.method));
   } catch (const std::exception& error) {
-    return {0, 0, 0, error.what()};
+    WorkloadTime failed;
+    failed.failure = error.what();
+    return failed;
   }
 }
 
@@ -170,11 +164,16 @@ std::vector<std::size_t> firsts_of(const std::vector<const Workload*>& runs) {
   return firsts;
 }
 
-std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, TimingOptions options) {
+}  // namespace
+
+std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& asked) {
+  TimingOptions options = asked;
   if (options.jobs != 0) options.jitter = nullptr;  // another thread may hold its lock when a process is forked
+  const std::vector<std::size_t> firsts = firsts_of(runs);
   std::vector<WorkloadTime> times(runs.size());
   std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (firsts[i] != i) continue;
     if (runs[i]->is_one_gpu() || options.jobs == 0)
       times[i] = time_workload(*runs[i], options);
     else
@@ -183,27 +182,12 @@ std::vector<WorkloadTime> time_each(const std::vector<const Workload*>& runs, Ti
   const auto time_all = [&](const std::vector<std::size_t>& places, const auto& processes) {
     const std::vector<std::string> texts =
         processes([&](std::size_t i) { return text_of(time_workload(*runs[places[i]], options)); });
-    for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      times[places[i]] = fields_from_json<WorkloadTime>(Json::parse(texts[i]));
   };
   time_all(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work, "jobs"); });
   time_all(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work, "jobs by messages"); });
-  return times;
-}
-
-}  // namespace
-
-std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options) {
-  const std::vector<std::size_t> firsts = firsts_of(runs);
-  std::vector<const Workload*> distinct;
-  std::vector<std::size_t> place(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (firsts[i] != i) continue;
-    place[i] = distinct.size();
-    distinct.push_back(runs[i]);
-  }
-  const std::vector<WorkloadTime> timed = time_each(distinct, options);
-  std::vector<WorkloadTime> times;
-  for (std::size_t first : firsts) times.push_back(timed[place[first]]);
+  for (std::size_t i = 0; i < runs.size(); ++i) times[i] = times[firsts[i]];
   return times;
 }
 

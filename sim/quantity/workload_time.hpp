@@ -4,16 +4,22 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/json_fields.hpp"
+#include "sim/point/method.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/stack/stack_model.hpp"
 
 namespace lockstep::sim::quantity {
 
+/// Processes exchange it as JSON of the listed fields.
 struct [[nodiscard]] WorkloadTime {
   double seconds = 0;  ///< of an iteration, or of all all-reduces in sequence
   double low_s = 0;    ///< with all inputs at the favourable limit of their uncertainty
   double high_s = 0;
-  std::string failure{};  ///< why it could not be simulated; empty: it was
+  PredictionMethod method{};  ///< by which `seconds` were computed
+  std::string failure{};      ///< why it could not be simulated; empty: it was
+
+  LOCKSTEP_FIELDS(seconds, low_s, high_s, method, failure);
 };
 
 struct TimingOptions {

@@ -21,11 +21,6 @@ struct Sign {
 constexpr Sign kSigns[] = {
     {">=", Comparator::at_least}, {"<=", Comparator::at_most}, {">", Comparator::above}, {"<", Comparator::below}};
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
-}
-
 bool holds(const Expectation& expectation, double value) {
   switch (expectation.comparator) {
     case Comparator::at_least:

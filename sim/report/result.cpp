@@ -51,13 +51,9 @@ Json point_json(const ReportPoint& row) {
   if (row.has_accuracy) notes.insert(notes.end(), row.accuracy.notes.begin(), row.accuracy.notes.end());
   if (!notes.empty()) json["notes"] = notes;
   if (Json details = details_json(p.details); !details.empty()) json["details"] = std::move(details);
-  json["simulation"] = {{"fidelity", name_of(p.fidelity)},
-                        {"method", p.method.text()},
-                        {"error_class", name_of(p.method.error_class())},
-                        {"reason", name_of(p.method.reason)},
-                        {"wall_s", p.wall_s},
-                        {"events", p.events}};
-  if (p.method.error_class() == ErrorClass::approximate) json["simulation"]["stated_error"] = p.method.stated_error();
+  json["simulation"] = {{"fidelity", name_of(p.fidelity)}};
+  json["simulation"].update(method_json(p.method));
+  json["simulation"].update({{"wall_s", p.wall_s}, {"events", p.events}});
   return json;
 }
 

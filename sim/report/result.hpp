@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/cost/utilisation.hpp"
 #include "sim/point/point.hpp"
 #include "sim/point/shared_cluster.hpp"
 #include "sim/program/gpu_memory.hpp"
@@ -22,12 +23,8 @@ struct ReportPoint {
   double tokens_per_s = 0;         ///< if samples are sequences
   double model_flops_per_gpu = 0;  ///< FLOP/s of the model's arithmetic without recomputation: see mfu()
   double peak_flops = 0;           ///< to which utilisation is relative (sim/cost/utilisation.hpp)
-  /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): the model's FLOP/s over the GPUs' peak. Each
-  /// multiply-add of the model counts as 3 x 2 FLOP, forward and backward. Each pair of attention counts, whatever a
-  /// mask hides.
-  double mfu() const { return peak_flops > 0 ? model_flops_per_gpu / peak_flops : 0; }
-  /// Hardware FLOP utilisation (the same paper): recomputation included.
-  double hfu() const { return mfu() * (1 + recomputed_share); }
+  double mfu() const { return model_utilisation(model_flops_per_gpu, peak_flops); }
+  double hfu() const { return hardware_utilisation(mfu(), recomputed_share); }
   double recomputed_share = 0;              ///< recomputed FLOP over the model's
   std::vector<std::string> extrapolations;  ///< where it exceeds a profile's range; included in the point's notes
 };

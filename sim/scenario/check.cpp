@@ -14,10 +14,6 @@ namespace {
 
 using Problem = std::optional<ScenarioProblem>;
 
-int nodes_of(const Scenario& s, int gpus) {
-  return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
-}
-
 // Finds numbers of GPUs that fill some nodes only partly. A part of one node is allowed.
 Problem find_gpus_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const ClusterSpec& cluster = s.cluster;
@@ -36,7 +32,7 @@ Problem find_nodes_used_problem(const std::string& pointer, int gpus, const Scen
   const int servers = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers
                       : s.workers                                        ? s.workers->server_nodes()
                                                                          : 0;
-  const int needed = nodes_of(s, gpus) + servers;
+  const int needed = s.cluster.nodes_for(gpus) + servers;
   if (used.empty()) return {};
   if (s.input.reads_over_links())
     return {{"/cluster/nodes_used", "with a file server, which takes the node after the first ones",
@@ -105,14 +101,14 @@ Problem find_algorithm_problem(const Scenario& s) {
 // A file server takes a node of its own, after all others.
 Problem find_file_server_problem(int gpus, const Scenario& s) {
   const int servers = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers : 0;
-  const int occupied = nodes_of(s, gpus) + servers;
+  const int occupied = s.cluster.nodes_for(gpus) + servers;
   if (!s.input.reads_over_links() || occupied < s.cluster.nodes) return {};
   return {{"/input/traffic", "the cluster has no node for the file server beside " + std::to_string(gpus) + " GPUs",
            "allowed: a cluster of at least " + std::to_string(occupied + 1) + " nodes"}};
 }
 
 Problem find_separate_problem(const std::string& pointer, int servers, int gpus, const Scenario& s) {
-  const int left = s.cluster.nodes - nodes_of(s, gpus);
+  const int left = s.cluster.nodes - s.cluster.nodes_for(gpus);
   if (servers <= left) return {};
   return {{pointer,
            std::to_string(servers) + " separate servers beside " + std::to_string(gpus) +

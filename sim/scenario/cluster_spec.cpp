@@ -28,7 +28,7 @@ const ObjectFormat<LinkSpec>& link_format() {
 }  // namespace
 
 LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place) {
-  if (is_link_by_copy(node)) return measured_link(node, profile, place);
+  if (names_transfer(node)) return measured_link(node, profile, place);
   return link_format().read(node);
 }
 

@@ -173,6 +173,8 @@ struct ClusterSpec {
   std::vector<int> nodes_used;  ///< nodes of the job by rank, numbered from 0; empty: the first ones
   std::vector<FaultSpec> faults;
 
+  /// Returns the number of nodes that hold `gpus` GPUs.
+  int nodes_for(int gpus) const { return (gpus + gpus_per_node - 1) / gpus_per_node; }
   int nic_of(int local_gpu) const { return local_gpu * nic.per_node / gpus_per_node; }
   /// Returns the bandwidth between a GPU and host memory, each way.
   double host_link_bytes_per_s() const {

@@ -110,10 +110,6 @@ Json copy_schema() {
           {"additionalProperties", false}};
 }
 
-bool is_link_by_copy(const JsonNode& node) {
-  return node.is_object() && (node.has("from") || node.has("to"));
-}
-
 LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place) {
   node.keys({"from", "to", "both_ways", "memory", "link", "hops"});
   for (const char* name : {"memory", "link"})

@@ -22,9 +22,6 @@ struct LinkPlace {
 /// Returns the JSON Schema of such a copy.
 Json copy_schema();
 
-/// True if the link is given by a copy instead of bandwidth and latency.
-bool is_link_by_copy(const JsonNode& node);
-
 /// `profile`: null if the cluster has none. Lists bandwidth and latency as inputs of the document. Throws InputError
 /// for unknown keys, a missing profile or copy, a copy over another kind of link, and a copy whose time does not grow
 /// with its bytes.

@@ -7,6 +7,7 @@ namespace lockstep::sim::scenario {
 
 constexpr int kMostGpus = 1 << 20;
 constexpr int kMostGpusPerNode = 128;  ///< also limits NICs
+constexpr int kMostGpusOfRack = 1024;  ///< GPUs that a job or the catalogue may call a node
 constexpr int kLargestBatch = 1 << 20;
 constexpr int kLargestGlobalBatch = 1 << 28;  ///< of a split job: sequences per iteration
 inline const Range kFraction{1e-6, 1};

@@ -116,16 +116,6 @@ Scenario read_variant(const JsonNode& root, const std::string& variant, std::str
   return scenario;
 }
 
-// Lists an assumption once if several variants use it.
-void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
-  for (const Assumption& a : more) {
-    const bool is_known = std::any_of(all.begin(), all.end(), [&](const Assumption& b) {
-      return a.pointer == b.pointer && a.value == b.value && a.kind == b.kind && a.source == b.source;
-    });
-    if (!is_known) all.push_back(a);
-  }
-}
-
 }  // namespace
 
 // A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object, which may name a

@@ -191,7 +191,7 @@ Ports network_of(StackModel& m, int gpus_per_node) {
   m.list_assumed("network ports per node", ports.count, "network ports");
   if (!network.is_count_stated) {
     const std::optional<NetworkFound> usual = usual_network(m);
-    if (usual && usual->entry == entry && m.job.gpus_per_node >= 8) ports.count = usual->ports;
+    if (usual && usual->entry == entry && m.job.gpus_per_node >= kUsualGpusPerNode) ports.count = usual->ports;
     m.assume_default("network ports per node", ports.count, "");
   }
   const double line_bits_per_s = network.rate_bits_per_s > 0 ? network.rate_bits_per_s : entry->line_bits_per_s;

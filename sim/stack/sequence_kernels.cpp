@@ -82,7 +82,7 @@ std::string in_steps_reason(const StackModel& m, const std::optional<bool>& is_f
   return is_fused ? "in steps of its own, as given" : "in steps of its own, by " + m.stack->name;
 }
 
-void take_gelu(StackModel& m, ComputeSpec& compute) {
+void set_gelu_bytes(StackModel& m, ComputeSpec& compute) {
   const std::vector<model::Layer>& layers = graph_of(m).layers;
   const model::Layer* const attention = attention_of(graph_of(m));
   const bool is_causal = attention != nullptr && attention->attention.causal;
@@ -102,9 +102,9 @@ void take_gelu(StackModel& m, ComputeSpec& compute) {
 // results/h100/2026-11-26, llama3_2_1b:4096:2).
 constexpr double kRmsNormInSteps = 145, kRotaryInSteps = 98;
 
-void take_norms(StackModel& m, ComputeSpec& compute) {
-  const auto take = [&](model::LayerKind kind, std::optional<bool> is_fused, const char* name, double in_steps,
-                        double& bytes) {
+void set_norm_bytes(StackModel& m, ComputeSpec& compute) {
+  const auto set_bytes = [&](model::LayerKind kind, std::optional<bool> is_fused, const char* name, double in_steps,
+                             double& bytes) {
     const std::vector<model::Layer>& layers = graph_of(m).layers;
     if (is_fused.value_or(!m.stack->norms_in_steps) ||
         std::none_of(layers.begin(), layers.end(), [&](const model::Layer& layer) { return layer.kind == kind; }))
@@ -112,12 +112,12 @@ void take_norms(StackModel& m, ComputeSpec& compute) {
     bytes = in_steps;
     m.assume(name, in_steps, in_steps_reason(m, is_fused));
   };
-  take(model::LayerKind::rms_norm, m.job.fused_norms, kRmsNormBytes, kRmsNormInSteps, compute.rms_norm_bytes);
-  take(model::LayerKind::rotary, m.job.fused_rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
+  set_bytes(model::LayerKind::rms_norm, m.job.fused_norms, kRmsNormBytes, kRmsNormInSteps, compute.rms_norm_bytes);
+  set_bytes(model::LayerKind::rotary, m.job.fused_rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
 }
 
 // Sets the costs of a vocabulary's scores that are not FLOP: the loss in single precision, and unaligned GEMMs.
-void take_vocabulary(StackModel& m, ComputeSpec& compute) {
+void set_vocabulary_costs(StackModel& m, ComputeSpec& compute) {
   const int element_bytes = activation_bytes(m.precision);
   if (!m.job.fused_loss.value_or(m.stack->fused_loss)) {
     compute.loss_bytes_per_logit = float_loss_bytes(element_bytes);
@@ -135,7 +135,7 @@ void take_vocabulary(StackModel& m, ComputeSpec& compute) {
 
 // Autocast runs GEMMs in half precision but keeps residual sums and norms in single precision. A compiler fuses the
 // casts.
-void take_autocast(StackModel& m, ComputeSpec& compute) {
+void set_autocast_bytes(StackModel& m, ComputeSpec& compute) {
   const bool is_autocast = m.stack->keeping == StateKeeping::autocast && !m.stack->fused_loss;
   if (!is_autocast || compute.half_parameters || activation_bytes(m.precision) != 2) return;
   compute.sum_bytes = 4;
@@ -164,10 +164,10 @@ void set_sequence_kernels(StackModel& m, ComputeSpec& compute) {
     compute.attention_efficiency = attention.over_law;
     m.assume(kFusedAttention, attention.over_law, attention.why);
   }
-  take_vocabulary(m, compute);
-  take_gelu(m, compute);
-  take_norms(m, compute);
-  take_autocast(m, compute);
+  set_vocabulary_costs(m, compute);
+  set_gelu_bytes(m, compute);
+  set_norm_bytes(m, compute);
+  set_autocast_bytes(m, compute);
   if (has_experts(m))
     compute.expert_efficiency = m.constant({"speed of experts/" + m.gpu->generation, "speed of experts"});
 }

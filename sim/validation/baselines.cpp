@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calib/bus_bandwidth.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
@@ -47,10 +48,6 @@ Sort sort_of(Metric metric) {
 
 double ratio(double a, double b) {
   return a > 0 && b > 0 ? std::abs(std::log(a / b)) : 0;
-}
-
-double ring_factor(double gpus) {
-  return 2 * (gpus - 1) / gpus;
 }
 
 // Returns the peak FLOP/s in the given precision, or else in the default one.
@@ -162,12 +159,13 @@ std::optional<double> plain_value(const Record& job, const Catalogue& catalogue)
       if (samples_per_gpu(job) == 0) return std::nullopt;
       return samples_per_gpu(job) / value;
     case Metric::all_reduce_s:
-      return job.bytes > 0 && job.gpus > 1 ? std::optional<double>(ring_factor(job.gpus) * job.bytes / value)
-                                           : std::nullopt;
+      return job.bytes > 0 && job.gpus > 1
+                 ? std::optional<double>(calib::all_reduce_bus_factor(job.gpus) * job.bytes / value)
+                 : std::nullopt;
     case Metric::bus_bandwidth:
       return value * 1e9;
     case Metric::algorithm_bandwidth:
-      return value * 1e9 * ring_factor(job.gpus);
+      return value * 1e9 * calib::all_reduce_bus_factor(job.gpus);
     case Metric::speedup:
       return value / job.gpus * std::max(1, job.baseline_gpus);
     case Metric::scaling_efficiency:
@@ -194,11 +192,11 @@ std::optional<double> value_from_plain(const Record& job, const Catalogue& catal
       if (samples_per_gpu(job) == 0) return std::nullopt;
       return samples_per_gpu(job) / plain;
     case Metric::all_reduce_s:
-      return ring_factor(job.gpus) * job.bytes / plain;
+      return calib::all_reduce_bus_factor(job.gpus) * job.bytes / plain;
     case Metric::bus_bandwidth:
       return plain / 1e9;
     case Metric::algorithm_bandwidth:
-      return plain / 1e9 / ring_factor(job.gpus);
+      return plain / 1e9 / calib::all_reduce_bus_factor(job.gpus);
     case Metric::speedup:
       return plain * job.gpus / std::max(1, job.baseline_gpus);
     default:
@@ -315,9 +313,10 @@ std::optional<double> alpha_beta_of(const QuantityTask& r, const Record& job) {
   for (const Anchor& anchor : r.anchors) {
     if (anchor.gpus != job.gpus || anchor.bytes <= 0) continue;
     const double bytes_per_s = anchor.published * 1e9;
-    const double seconds = is_time                                 ? anchor.published
-                           : r.quantity == Quantity::bus_bandwidth ? ring_factor(job.gpus) * anchor.bytes / bytes_per_s
-                                                                   : anchor.bytes / bytes_per_s;
+    const double seconds = is_time ? anchor.published
+                           : r.quantity == Quantity::bus_bandwidth
+                               ? calib::all_reduce_bus_factor(job.gpus) * anchor.bytes / bytes_per_s
+                               : anchor.bytes / bytes_per_s;
     const double w = 1 / (seconds * seconds);
     weight += w;
     s += w * anchor.bytes;
@@ -334,7 +333,8 @@ std::optional<double> alpha_beta_of(const QuantityTask& r, const Record& job) {
     seconds = std::max(1e-7, (t - beta * s) / weight + beta * job.bytes);
   }
   if (is_time) return seconds;
-  return job.bytes / seconds / 1e9 * (r.quantity == Quantity::bus_bandwidth ? ring_factor(job.gpus) : 1);
+  return job.bytes / seconds / 1e9 *
+         (r.quantity == Quantity::bus_bandwidth ? calib::all_reduce_bus_factor(job.gpus) : 1);
 }
 
 }  // namespace
@@ -374,8 +374,8 @@ Utilisations::Utilisations(const std::vector<Record>& known, const Catalogue& ca
     const double samples_per_s_at_peak = peak_samples_per_s(job, catalogue);
     if (!samples_per_s || samples_per_s_at_peak <= 0) continue;
     const double utilisation = *samples_per_s / samples_per_s_at_peak;
-    by_source[whole_source(job.source)].push_back(utilisation);
-    by_class[class_of_rate(job, catalogue)][whole_source(job.source)].push_back(utilisation);
+    by_source[job.whole_source].push_back(utilisation);
+    by_class[class_of_rate(job, catalogue)][job.whole_source].push_back(utilisation);
   }
   median_by_source_ = medians_of(by_source);
   for (const auto& [name, sources] : by_class) median_by_class_[name] = medians_of(sources);

@@ -36,7 +36,7 @@ class Utilisations {
  public:
   Utilisations(const std::vector<Record>& known, const Catalogue& catalogue);
 
-  /// Returns the median over the other sources (whole_source()) of each one's median in the class. If no other source
+  /// Returns the median over the other sources (Record::whole_source) of each one's median in the class. If no other source
   /// has the class, all classes count. None: there is no other source.
   std::optional<double> without(const std::string& source, const std::string& rate_class) const;
 

@@ -57,7 +57,7 @@ std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction
   std::map<std::string, std::vector<Scored>> classes;
   for (const Prediction& p : left_out) {
     const double at = published_at(p);
-    const std::string source = whole_source(p.record->source);
+    const std::string source = p.record->whole_source;
     if (std::isnan(at) || (!but.empty() && !may_predict(source, but))) continue;
     std::vector<std::string> names = p.task.interval_class.names();
     if (p.record->use == Use::apart) {
@@ -94,9 +94,9 @@ std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_
 
 void set_bounds_left_out(std::vector<Prediction>& left_out) {
   std::map<std::string, Catalogue> by_source;
-  for (const Prediction& p : left_out) by_source[whole_source(p.record->source)];
+  for (const Prediction& p : left_out) by_source[p.record->whole_source];
   for (auto& [source, catalogue] : by_source) catalogue.constants = bounds_from(left_out, source);
-  for (Prediction& p : left_out) set_interval(p, calibration_of(p.task, by_source.at(whole_source(p.record->source))));
+  for (Prediction& p : left_out) set_interval(p, calibration_of(p.task, by_source.at(p.record->whole_source)));
 }
 
 }  // namespace lockstep::sim::validation

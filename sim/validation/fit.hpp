@@ -51,7 +51,7 @@ struct FittedConstants {
   std::vector<FitSensitivity> sensitivities;  ///< if requested
 };
 
-/// Fits the constants, and fits them again without each source (whole_source()) of the records. `tell` gets a line per
+/// Fits the constants, and fits them again without each source (Record::whole_source) of the records. `tell` gets a line per
 /// round.
 FittedConstants fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
                               const Tell& tell = {}, bool with_sensitivities = false);

@@ -129,7 +129,7 @@ FitRows::FitRows(const Catalogue& catalogue, const std::vector<Record>& records,
     jobs_.push_back(std::make_shared<const Record>(resolve_target(record, catalogue)));
   given_ = given_results(records_, catalogue);
   for (const std::shared_ptr<const Record>& job : jobs_)
-    if (const FitKind* kind = kind_of(*job)) rows_.push_back({job, kind, whole_source(job->source)});
+    if (const FitKind* kind = kind_of(*job)) rows_.push_back({job, kind, job->whole_source});
 }
 
 std::vector<std::string> FitRows::sources() const {

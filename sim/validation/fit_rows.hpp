@@ -30,7 +30,7 @@ struct FitKind {
 struct FitRow {
   std::shared_ptr<const Record> job;
   const FitKind* kind;
-  std::string source;                ///< whole_source()
+  std::string source;                ///< Record::whole_source
   double residual = 0;               ///< log(published / predicted)
   double predicted = 0;              ///< 0: no prediction is possible
   std::map<Chain, double> slopes{};  ///< derivatives of log(predicted) with respect to the logarithm of a chain's value

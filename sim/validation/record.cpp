@@ -121,7 +121,7 @@ Record read_record(const JsonNode& node) {
   record.role = read_given_choice(node, "role", Role::target, {Role::input, Role::target, Role::context});
   record.use = read_given_choice(node, "use", Use::none, {Use::given, Use::fit, Use::test, Use::apart});
   record.group = read_text(node, "group");
-  record.source = read_text(node, "source");
+  record.source = record.whole_source = read_text(node, "source");
   record.system = read_text(node, "system");
   record.not_predicted = read_text(node, "not_predicted");
   read_job(node, record);

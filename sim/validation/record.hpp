@@ -70,6 +70,7 @@ struct Record : Job {
   Role role = Role::target;
   Use use = Use::none;
   std::string group, source, system;  ///< equal in records of one experiment, publication, system under test
+  std::string whole_source;           ///< name of the sources that are left out together (sources.hpp); else `source`
 
   // What the metric refers to: operation, baseline, statistic, layer
   Collective collective = Collective::all_reduce;

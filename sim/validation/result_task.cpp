@@ -26,7 +26,7 @@ void set_time_of_samples(ResultModel& m) {
     for (Workload& workload : m.task.target) workload.scenario.communication.fusion_threshold_bytes = 0;
     return;
   }
-  const std::optional<double> longer = training_over_benchmark(m, m.task);
+  const std::optional<double> longer = find_training_factor(m, m.task);
   m.task.samples = train_samples(m) * longer.value_or(1);
 }
 

@@ -60,7 +60,7 @@ bool is_rate_of_sequences(const Prediction& p) {
 std::vector<Record> without_source(const std::vector<Record>& jobs, const std::string& source) {
   std::vector<Record> others;
   for (const Record& job : jobs)
-    if (may_predict(whole_source(job.source), source)) others.push_back(job);
+    if (may_predict(job.whole_source, source)) others.push_back(job);
   return others;
 }
 
@@ -81,7 +81,7 @@ std::string to_string(Track track) {
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs) {
   std::map<std::string, std::vector<std::size_t>> by_source;
-  for (std::size_t i = 0; i < targets.size(); ++i) by_source[whole_source(targets[i]->source)].push_back(i);
+  for (std::size_t i = 0; i < targets.size(); ++i) by_source[targets[i]->whole_source].push_back(i);
   std::vector<Record> known;
   for (const Record& record : records)
     if (record.value && record.use != Use::apart) known.push_back(resolve_record(record, fitted.all));
@@ -100,7 +100,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
     const std::vector<Record> of_others = without_source(given, source);
     std::vector<const Record*> others, with_given;
     for (const Record& job : known) {
-      const bool is_other = may_predict(whole_source(job.source), source);
+      const bool is_other = may_predict(job.whole_source, source);
       if (is_other) others.push_back(&job);
       if (is_other || job.role == Role::input) with_given.push_back(&job);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Measures the leave-one-source-out error. Constants and bounds of the other sources alone (whole_source()) predict
+// Measures the leave-one-source-out error. Constants and bounds of the other sources alone (Record::whole_source) predict
 // every record, on two tracks:
 //
 //   `facts`     From the record's facts alone, without any published result of its source.

@@ -8,11 +8,22 @@
 #include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
+#include "sim/validation/measure.hpp"
+#include "sim/validation/sources.hpp"
 
 namespace lockstep::sim::validation {
 namespace {
 
-Suite read_suite(const std::string& path) {
+// Sets the record's whole source. Without a table, each citation is a source of its own.
+void set_whole_source(const JsonNode& node, const std::optional<SourceTable>& sources, Record& record) {
+  if (!sources) return;
+  const auto found = sources->find(record.source);
+  if (found == sources->end())
+    node.fail("the source " + in_quotes(record.source) + " is not in sources.json", "allowed: add it there");
+  record.whole_source = found->second;
+}
+
+Suite read_suite(const std::string& path, const std::optional<SourceTable>& sources) {
   const JsonDocument document = JsonDocument::load(path);
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "tolerances", "records"});
@@ -28,8 +39,9 @@ Suite read_suite(const std::string& path) {
   suite.records = read_records(records, BadRecords::keep);
   const std::vector<JsonNode> nodes = records.items();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Record& record = suite.records[i];
+    Record& record = suite.records[i];
     if (!record.refused.empty()) continue;
+    set_whole_source(nodes[i], sources, record);
     const bool is_given = record.use == Use::given;
     if (record.use == Use::none || is_given != (record.role == Role::input))
       nodes[i].fail("\"use\" does not fit \"role\"", "allowed: given for an input, fit, test or apart for a target");
@@ -90,10 +102,11 @@ std::vector<Suite> load_suites(const std::string& given) {
   if (unreadable) throw InputError(folder + ": cannot read: " + unreadable.message());
   if (paths.empty()) throw InputError(folder + ": no suite; allowed: a folder with .json files");
   std::sort(paths.begin(), paths.end());
+  const std::optional<SourceTable> sources = load_sources(folder);
   std::vector<Suite> suites;
   std::set<std::string> ids;
   for (const std::string& path : paths) {
-    suites.push_back(read_suite(path));
+    suites.push_back(read_suite(path, sources));
     for (const Record& record : suites.back().records)
       if (record.refused.empty() && !ids.insert(record.id).second)
         throw InputError(path + ": /records: the id " + in_quotes(record.id) + " is in another suite too");
@@ -155,10 +168,10 @@ std::vector<std::string> SuiteResult::broken() const {
   const bool has_test = test.predicted > 0;
   const Score& held = has_test ? test : apart;
   if (held.predicted == 0) return lines;
-  const Tolerances& t = suite->tolerances;
+  const Tolerances& t = tolerances;
   const std::string which = has_test ? " of the test records is " : " of the records scored apart is ";
   const auto line = [&](const char* what, double is, const char* bound, double allowed) {
-    lines.push_back(suite->name + ": " + what + which + percent(is) + "; allowed: " + bound + " " + percent(allowed));
+    lines.push_back(name + ": " + what + which + percent(is) + "; allowed: " + bound + " " + percent(allowed));
   };
   if (held.median > t.median_error) line("the median error", held.median, "at most", t.median_error);
   if (held.coverage < t.coverage) line("the share inside the bounds", held.coverage, "at least", t.coverage);
@@ -171,7 +184,7 @@ std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vecto
   std::vector<SuiteResult> results;
   std::size_t at = 0;
   for (const Suite& suite : suites) {
-    SuiteResult result{&suite, {}, {}, {}, {}};
+    SuiteResult result{suite.name, suite.tolerances, {}, {}, {}, {}};
     for (std::size_t i = targets_of(suite.records).size(); i > 0; --i)
       result.predictions.push_back(std::move(predictions[at++]));
     result.fit = score_of(result.predictions, Use::fit);
@@ -247,7 +260,7 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
   std::string text;
   if (with_records)
     for (const SuiteResult& result : results) {
-      text += result.suite->name + "\n";
+      text += result.name + "\n";
       for (const Prediction& p : result.predictions) {
         if (!p.is_mapped()) {
           text += format_printf("  %-7s %-52s unmapped: %s\n", name_of(p.record->use).c_str(), p.record->id.c_str(),
@@ -265,9 +278,9 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
   text += format_printf("%-20s %-7s %4s %9s %9s %9s %9s %9s %9s  %s\n", "suite", "use", "n", "unmapped", "median",
                         "90th", "worst", "inside", "width", "worst record");
   for (const SuiteResult& result : results) {
-    text += row_of(result.suite->name, "fit", result.fit);
-    text += row_of(result.suite->name, "test", result.test);
-    text += row_if_any(result.suite->name, Use::apart, result.apart);
+    text += row_of(result.name, "fit", result.fit);
+    text += row_of(result.name, "test", result.test);
+    text += row_if_any(result.name, Use::apart, result.apart);
   }
   std::vector<Prediction> all;
   for (const SuiteResult& result : results) all.insert(all.end(), result.predictions.begin(), result.predictions.end());
@@ -303,7 +316,7 @@ Json validation_json(const std::vector<SuiteResult>& results) {
       }
       records.push_back(one);
     }
-    suites.push_back({{"name", result.suite->name},
+    suites.push_back({{"name", result.name},
                       {"fit", score_json(result.fit)},
                       {"test", score_json(result.test)},
                       {"apart", score_json(result.apart)},

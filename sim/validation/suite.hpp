@@ -32,8 +32,8 @@ struct Suite {
 };
 
 /// Loads the .json files of a folder, or of its subfolder `suites`, by name. A record that cannot be read keeps its
-/// reason (Record::refused) and is not predicted. Throws InputError if a record is both target and given, or if two
-/// suites have one id.
+/// reason (Record::refused) and is not predicted. Throws InputError if a record is both target and given, if two suites
+/// have one id, or if the folder has a table of sources (sources.hpp) without a record's source.
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
 /// Returns all records except those with the use "apart"; of these, only whole trainings, which fit one constant of
@@ -59,7 +59,8 @@ struct Score {
 Score score_of(const std::vector<Prediction>& predictions, Use use);
 
 struct [[nodiscard]] SuiteResult {
-  const Suite* suite;
+  std::string name;  ///< of the suite
+  Tolerances tolerances;
   std::vector<Prediction> predictions;  ///< one per target
   Score fit, test, apart;
   /// Returns a line for each tolerance that is broken.

@@ -109,6 +109,24 @@ TEST_CASE("api: more GPUs train the same tokens in less time, whatever divides t
   CHECK(table.find("global_batch 704 (not stated; ") != std::string::npos);
 }
 
+TEST_CASE("api: options of the split are marked, except those that say what is trained") {
+  std::set<std::string> split;
+  for (const Json& option : sim::answer("options", Json::object(), catalogue()))
+    if (option.at("split").get<bool>()) split.insert(option.at("key").get<std::string>());
+  for (const sim::SplitFieldName& field : sim::split_fields()) {
+    if (field.option.empty()) continue;
+    INFO(field.key);
+    std::string key = field.option.substr(2);
+    std::replace(key.begin(), key.end(), '-', '_');
+    CHECK(split.erase(key) == (field.says_what_trains ? 0 : 1));
+  }
+  CHECK(split.empty());
+  const auto options = sim::answer("options", Json::object(), catalogue());
+  for (const char* key : {"lora_rank", "frozen_weights", "model", "gpus"})
+    for (const Json& option : options)
+      if (option.at("key") == key) CHECK_FALSE(option.at("split").get<bool>());
+}
+
 TEST_CASE("api: a slow job's samples/s have three digits, and one GPU is called so") {
   const std::string table = sim::answer(
       "table", {{"model", "gpt3_175b"}, {"gpu", "A100"}, {"gpus", 32}, {"tokens", "1B"}, {"ignore_memory", true}},

@@ -62,6 +62,14 @@ plain=$(value "$work/plain.json" "['predictions'][0]['predicted']")
 slow=$(value "$work/slow.json" "['predictions'][0]['predicted']")
 less "$slow" "$plain" || fail "slower experts give $slow samples/s, others $plain"
 
+# A fact of a job: an option, which slows it down.
+job=(job --model gpt2 --gpu H100 --gpus 8 --batch 8)
+"$programs/simulate" "${job[@]}" --gelu-bytes 4 --json "$work/plain.json" >/dev/null
+"$programs/simulate" "${job[@]}" --gelu-bytes 1000 --json "$work/slow.json" >/dev/null
+plain=$(value "$work/plain.json" "['predictions'][0]['predicted']")
+slow=$(value "$work/slow.json" "['predictions'][0]['predicted']")
+less "$slow" "$plain" || fail "slower GELUs give $slow samples/s, others $plain"
+
 # A metric: of a record.
 python3 - "$work" <<'END'
 import json, sys
@@ -80,4 +88,4 @@ printf '1 0.10\n2 0.11\n3 0.10\n' >"$work/steps.log"
 "$programs/calibrate" import steps "$work/steps.log" --model resnet50 --precision fp32 --batch 32 -o "$work/profile.json" \
   >/dev/null || fail "steps are not imported"
 [ -s "$work/profile.json" ] || fail "no profile of steps"
-echo "recipes: six patches built and run"
+echo "recipes: seven patches built and run"

@@ -25,7 +25,7 @@ while IFS= read -r mark; do
   patch=$(sed -E 's/.* PATCH=([a-z_]+) .*/\1/' <<<"$mark")
   adds=$(sed -E 's/.* ADDS=([a-z_]+) -->.*/\1/' <<<"$mark")
   others='^sim/(convergence|job|stack|quantity|job_prediction|explain|validation)/|^sim/collective/nccl_plan.cpp$'
-  if [[ $pattern == Metric::* ]]; then others='^$'; fi
+  if [[ $patch == metric || $patch == job_fact ]]; then others='^$'; fi
   found=$(grep -rlE --include='*.cpp' --include='*.hpp' -- "$pattern" engine sim calib | grep -vE "$others" | sort)
   if difference=$(diff <(listed "$line" "$name") <(printf '%s\n' "$found")); then
     echo "$name: $(wc -l <<<"$found") files, as CONTRIBUTING.md says"

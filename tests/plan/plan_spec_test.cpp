@@ -204,6 +204,20 @@ TEST_CASE("points of servers that hold whole tensors are refined as far as their
   CHECK(plan.load().refine.analytic_error == 0.1);
 }
 
+// No scenario with the algorithm of the first value has servers.
+TEST_CASE("servers that hold whole tensors are found in any combination of values, and not in a name") {
+  SmallPlan plan;
+  plan.plan["scenario"]["parameter_server"] = {{"scheme", "server"}};
+  plan.plan["axes"].push_back(
+      Json::parse(R"({"name": "algorithm", "pointer": "/algorithm", "values": ["s-sgd", "parameter-server"]})"));
+  plan.plan["axes"].push_back(Json::parse(R"({"name": "servers", "values": [
+      {"name": "tensors", "set": {"/parameter_server/sharding": "pairs"}},
+      {"name": "pairs", "set": {"/parameter_server/sharding": "pairs", "/parameter_server/streams": 3}}]})"));
+  CHECK(plan.load().refine.analytic_error == 0.02);
+  plan.plan["axes"].back()["values"][1]["set"]["/parameter_server/sharding"] = "tensors";
+  CHECK(plan.load().refine.analytic_error == 0.31);
+}
+
 TEST_CASE("a plan whose scenario cannot be read is refused with its own name and the scenario's") {
   SmallPlan plan;
   for (const char* name : {"nowhere.json", ".."}) {

@@ -14,7 +14,7 @@ class LeftOut {
   void add(const std::string& source, double off) {
     sim::Record record;
     record.id = source;
-    record.source = source;
+    record.source = record.whole_source = source;
     record.value = std::exp(0.15 * off);
     sim::Prediction p;
     p.record = std::make_shared<const sim::Record>(record);

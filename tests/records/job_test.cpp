@@ -34,7 +34,7 @@ double evaluation_share() {
   return told(sim::kEvaluationShare, sim::kEvaluationShare + std::string("/others"));
 }
 
-double over_benchmark() {
+double training_factor() {
   return told(sim::kTrainingOverBenchmark, sim::kTrainingOverBenchmark + std::string("/volta"));
 }
 
@@ -92,9 +92,9 @@ TEST_CASE("epochs take their samples over the rate, longer where the rate is tha
   sim::JobQuestion measured = job, decoding = job;
   measured.rate_samples_per_s = 700;
   decoding.job.decodes_on_host = true;
-  CHECK(over_benchmark() > 1 + evaluation_share());
+  CHECK(training_factor() > 1 + evaluation_share());
   const std::vector<std::pair<sim::JobQuestion, double>> factors{
-      {job, over_benchmark()}, {measured, 1 + evaluation_share()}, {decoding, 1 + evaluation_share()}};
+      {job, training_factor()}, {measured, 1 + evaluation_share()}, {decoding, 1 + evaluation_share()}};
   for (const auto& [asked, factor] : factors) {
     const sim::JobPrediction predicted = sim::predict_job(asked, catalogue(), 1);
     REQUIRE(predicted.rows.size() == 3);
@@ -145,8 +145,8 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   const std::string text = sim::job_table(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
-  CHECK(text.find("The time of epochs is " + formatted("%.3g", over_benchmark()) + " times that of their iterations") !=
-        std::string::npos);
+  CHECK(text.find("The time of epochs is " + formatted("%.3g", training_factor()) +
+                  " times that of their iterations") != std::string::npos);
   CHECK(text.find("input never waited for (not stated") != std::string::npos);
   CHECK(text.find("\n  64         64") != std::string::npos);
   CHECK(text.find("network 4x InfiniBand EDR (not stated; usual for Tesla V100 SXM2)") != std::string::npos);

@@ -375,6 +375,7 @@ TEST_CASE("every prediction has a status, and its GPUs, nodes and method, whatev
   CHECK(list.at(0).at("gpus") == 16);
   CHECK(list.at(0).at("nodes") == 2);
   CHECK(list.at(0).at("method") == "fast");
+  CHECK(list.at(0).at("simulation").at("error_class") == "exact");
   CHECK(list.at(0).at("unit") == "images/s");
   CHECK(list.at(4).at("gpus") == 8);
   CHECK(list.at(5).at("memory").at("bytes") > list.at(5).at("memory").at("capacity_bytes"));

@@ -4,7 +4,10 @@
 #include <map>
 #include <set>
 
-#include "sim/api/job_options.hpp"
+#include "sim/api/job_command.hpp"
+#include "sim/api/plan_options.hpp"
+#include "sim/job/field_reader.hpp"
+#include "sim/job_plan/machines.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/plan/evaluate.hpp"
 #include "sim/report/result.hpp"
@@ -108,7 +111,7 @@ Bounded predicted_record(Json record, const Json& given) {
   return bounded(predictions.at(0));
 }
 
-Answer as_record(const sim::JobQuestion& job) {
+Json keys_of_record(const sim::JobQuestion& job) {
   Json keys{{"id", "a"},
             {"group", "g"},
             {"metric", "images_per_s"},
@@ -122,6 +125,11 @@ Answer as_record(const sim::JobQuestion& job) {
   if (job.job.precision) keys["precision"] = name_of(*job.job.precision);
   if (!job.job.exchange.empty()) keys["algorithm"] = job.job.exchange;
   if (job.job.epochs > 0) keys["epochs"] = job.job.epochs;
+  return keys;
+}
+
+Answer as_record(const sim::JobQuestion& job) {
+  const Json keys = keys_of_record(job);
   Json given;
   if (job.rate_samples_per_s > 0) {
     given = keys;
@@ -130,6 +138,17 @@ Answer as_record(const sim::JobQuestion& job) {
   Json training = keys;
   training["metric"] = "training_time_s";
   return {predicted_record(keys, given), job.job.epochs > 0 ? predicted_record(training, given) : Bounded{}};
+}
+
+// The parts of a scenario that a job's facts determine. Names, numbers of GPUs and the work are those of the question.
+Json parts_of(const sim::Scenario& scenario) {
+  const Json whole = sim::to_json(scenario);
+  Json parts = Json::object();
+  for (const char* part : {"cluster", "model", "algorithm", "compute", "communication", "parallel", "sharding",
+                           "parameter_server", "learners", "theano_mpi", "input"})
+    if (whole.contains(part)) parts[part] = whole.at(part);
+  parts.at("cluster").erase("name");
+  return parts;
 }
 
 void check_same(const Bounded& a, const Bounded& b) {
@@ -169,6 +188,26 @@ TEST_CASE("a job, its scenario, a point of a plan and a record of it are predict
   }
 }
 
+TEST_CASE("a job's scenario has the same parts after reading, and as a record makes it", "[job]") {
+  Draws draws(22);
+  for (int i = 0; i < 30; ++i) {
+    sim::JobQuestion job = drawn(draws);
+    job.rate_samples_per_s = 0;
+    INFO(i << ": " << text_of(job));
+    const sim::JobPrediction predicted = sim::prepare_job(job, catalogue());
+    const Json parts = parts_of(predicted.scenario);
+    const TemporaryFolder folder;
+    const std::string path = folder.write("job.json", sim::job_scenario(predicted, catalogue()).dump());
+    CHECK(parts_of(sim::load_scenario(path, {}).variants.front()).dump() == parts.dump());
+    const std::vector<sim::Record> records = records_from(Json::array({keys_of_record(job)}).dump());
+    sim::MapOptions options;
+    options.fidelity = sim::Fidelity::fast;
+    const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1, options);
+    REQUIRE(predictions.at(0).is_mapped());
+    CHECK(parts_of(predictions[0].task.target.front().scenario).dump() == parts.dump());
+  }
+}
+
 TEST_CASE("every row of a job is a point of its scenario", "[job]") {
   Draws draws(19);
   for (int i = 0; i < 6; ++i) {
@@ -192,73 +231,160 @@ TEST_CASE("every row of a job is a point of its scenario", "[job]") {
 
 namespace {
 
-// Facts by their keys in records, and the command-line words that give the same.
+// Facts by their keys in records, and the command-line words that give the same. `unlisted` have no option.
 struct SameFacts {
-  Json keys = Json::object();
+  Json keys = Json::object(), unlisted = Json::object();
   std::vector<std::string> words;
 
   void give(const std::string& key, const std::string& option, const Json& value) {
-    keys[key] = value;
-    words.push_back(option);
+    (option.empty() ? unlisted : keys)[key] = value;
+    if (option.empty()) return;
+    words.push_back(value == Json(false) ? "--no-" + option.substr(2) : option);
     if (value.is_boolean()) return;
-    words.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    if (value.is_array())
+      words.push_back(joined_names(value));
+    else
+      words.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+
+ private:
+  static std::string joined_names(const Json& list) {
+    std::string all;
+    for (const Json& one : list) all += (all.empty() ? "" : ",") + one.get<std::string>();
+    return all;
   }
 };
 
-SameFacts drawn_facts(Draws& draws) {
+// Draws a value for about half of the facts of a table of fields, by the type of each.
+class FactDrawer {
+ public:
+  FactDrawer(Draws& draws, SameFacts& facts) : draws_(draws), facts_(facts) {}
+
+  template <class Field, class... Limits>
+  void operator()(const sim::FieldName& name, const Field& field, const Field&, Limits... limits) {
+    const std::string key = name.key;
+    const bool is_needed = key == "model" || key == "gpu";
+    if (!is_needed && draws_.one_in(2)) return;
+    if (const Json value = drawn(key, field, limits...); !value.is_null())
+      facts_.give(key, name.option == nullptr ? "" : name.option, value);
+  }
+
+  void draw_split() {
+    const std::vector<const FieldText*> fields = sim::parallel_format().texts();
+    const std::vector<sim::SplitFieldName>& names = sim::split_fields();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].record.empty() || draws_.one_in(2)) continue;
+      const Json& whole = fields[i]->schema;
+      const Json value = of_schema(whole.contains("anyOf") ? whole.at("anyOf").at(0) : whole);
+      if (!value.is_null()) facts_.give(names[i].record, names[i].option, value);
+    }
+  }
+
+ private:
   using Texts = std::vector<std::string>;
-  using Numbers = std::vector<int>;
+
+  Json drawn(const std::string& key, const sim::NamedFact&) {
+    static const std::map<std::string, Texts> names{{"model", {"llama3_8b", "GPT-2", "resnet50", "Mixtral 8x7B"}},
+                                                    {"gpu", {"H100", "A100 40GB", "B200"}},
+                                                    {"software", {"NeMo", "PyTorch FSDP", "torchtitan"}},
+                                                    {"link", {"NVLink 4", "PCIe 5"}}};
+    return draws_.of(names.at(key));
+  }
+  Json drawn(const std::string&, const sim::NetworkStated&) { return draws_.of({"8x 400 Gb/s", "25 GbE", "2x HDR"}); }
+  Json drawn(const std::string&, const std::optional<Algorithm>&) {
+    return draws_.of({"ring", "FSDP", "hierarchical", "sma", "PS"});
+  }
+  Json drawn(const std::string& key, const std::string&) {
+    if (key == "task") return draws_.of({sim::kAdapters, sim::kAllWeights});
+    return key == "other_algorithm" ? Json("gossip") : Json();
+  }
+  Json drawn(const std::string&, const std::map<std::string, std::string>&) {
+    return {{"precision", "the paper does not give it"}};
+  }
+  Json drawn(const std::string&, const bool&) { return true; }
+  Json drawn(const std::string&, const std::optional<bool>&) { return draws_.one_in(2); }
+  Json drawn(const std::string&, const double&, Range limits) { return number({"number", limits.low, limits.high}); }
+  template <class I>
+  std::enable_if_t<std::is_integral_v<I>, Json> drawn(const std::string&, const I&, Range limits) {
+    return number({"integer", limits.low, limits.high});
+  }
+  Json drawn(const std::string&, const std::optional<int>&, Range limits) {
+    return number({"integer", limits.low, limits.high});
+  }
+  template <class E>
+  std::enable_if_t<std::is_enum_v<E>, Json> drawn(const std::string&, const E&) {
+    Texts names;
+    for (const Choice<E>& choice : choices_of(E())) names.push_back(choice.name);
+    return draws_.of(names);
+  }
+  template <class E>
+  std::enable_if_t<std::is_enum_v<E>, Json> drawn(const std::string& key, const std::optional<E>&) {
+    return drawn(key, E());
+  }
+
+  struct Limits {
+    std::string type;
+    double low, high;
+  };
+  Json number(const Limits& limits) {
+    const double low = std::max(1.0, limits.low), value = std::min(limits.high, low * draws_.of({1, 2, 4}));
+    return limits.type == "integer" ? Json(static_cast<std::int64_t>(value))
+                                    : Json(value + 0.25 * (limits.high - value) / limits.high);
+  }
+  Json of_schema(const Json& schema) {
+    const std::string type = schema.value("type", "");
+    if (type == "boolean") return draws_.one_in(2);
+    if (type == "array") {
+      Texts names = schema.at("items").at("enum").get<Texts>();
+      const int first = draws_.of({0, 1, 2});
+      std::rotate(names.begin(), names.begin() + first % static_cast<int>(names.size()), names.end());
+      names.resize(schema.at("minItems").get<std::size_t>());
+      return names;
+    }
+    if (type == "integer" || type == "number") return number({type, schema.at("minimum"), schema.at("maximum")});
+    return schema.contains("enum") ? Json(draws_.of(schema.at("enum").get<Texts>())) : Json();
+  }
+
+  Draws& draws_;
+  SameFacts& facts_;
+};
+
+SameFacts drawn_facts(Draws& draws) {
   SameFacts facts;
-  const auto maybe = [&] { return draws.of(Numbers{0, 1}) == 1; };
-  facts.give("model", "--model", draws.of(Texts{"llama3_8b", "GPT-2", "resnet50", "Mixtral 8x7B"}));
-  facts.give("gpu", "--gpu", draws.of(Texts{"H100", "A100 40GB", "B200"}));
-  if (maybe()) facts.give("software", "--software", draws.of(Texts{"NeMo", "PyTorch FSDP", "torchtitan"}));
-  if (maybe()) facts.give("network", "--network", draws.of(Texts{"8x 400 Gb/s", "25 GbE", "2x HDR"}));
-  if (maybe()) facts.give("link", "--link", draws.of(Texts{"NVLink 4", "PCIe 5"}));
-  if (maybe()) facts.give("gpus_per_node", "--gpus-per-node", draws.of(Numbers{2, 4, 8}));
-  if (maybe()) facts.give("precision", "--precision", draws.of(Texts{"bf16", "FP8", "fp32", "bf16-true"}));
-  if (maybe()) facts.give("algorithm", "--algorithm", draws.of(Texts{"ring", "FSDP", "hierarchical"}));
-  if (maybe()) facts.give("batch_per_gpu", "--batch", draws.of(Numbers{1, 32}));
-  if (maybe()) facts.give("global_batch", "--global-batch", draws.of(Numbers{64, 4096}));
-  if (maybe()) facts.give("epochs", "--epochs", draws.of(Numbers{1, 90}));
-  if (maybe()) facts.give("channels_last", "--channels-last", true);
-  if (maybe()) facts.give("decodes_on_host", "--decodes-on-host", true);
-  if (maybe()) facts.give("tp", "--tensor", draws.of(Numbers{1, 2, 8}));
-  if (maybe()) facts.give("pp", "--pipeline", draws.of(Numbers{1, 4}));
-  if (maybe()) facts.give("cp", "--context", draws.of(Numbers{1, 2}));
-  if (maybe()) facts.give("ep", "--expert", draws.of(Numbers{1, 8}));
-  if (maybe()) facts.give("microbatch", "--micro-batch", draws.of(Numbers{1, 2}));
-  if (maybe()) facts.give("sharding", "--sharding", draws.of(Texts{"zero1", "zero3", "fsdp"}));
-  if (maybe()) facts.give("recompute", "--recompute", draws.of(Texts{"full", "selective"}));
-  if (maybe()) facts.give("schedule", "--schedule", draws.of(Texts{"1F1B", "zb-h1", "zb-v"}));
-  if (maybe()) facts.give("sequence_parallel", "--sequence-parallel", true);
-  if (maybe()) facts.give("expert_imbalance", "--expert-imbalance", 1.5);
-  if (maybe()) facts.give("virtual_stages", "--virtual-stages", draws.of(Numbers{2, 4}));
+  FactDrawer drawer(draws, facts);
+  const sim::Job job;
+  sim::visit_job_fields(drawer, job, job);
+  drawer.draw_split();
   return facts;
 }
 
-sim::Job job_of_record(const SameFacts& facts) {
-  Json record = facts.keys;
+sim::Job job_of_record(const Json& keys) {
+  Json record = keys;
   record.update({{"id", "a"}, {"metric", "images_per_s"}});
   return records_from(Json::array({record}).dump()).at(0);
 }
 
-// As simulate job and plan job read it; of plan job the facts that may be lists are read as its only values.
-sim::Job job_of_options(std::vector<std::string> words, const std::set<std::string>& lists) {
-  CLI::App app;
-  sim::JobQuestion question;
-  sim::declare_job(app, question, lists);
-  std::map<std::string, std::vector<std::string>> several;
-  for (const std::string& key : lists)
-    app.add_option(key == "batch_per_gpu" ? "--batch" : "--" + key, several[key])->delimiter(',');
+void parse(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());
   app.parse(words);
-  const auto only = [&](const std::string& key) { return several[key].empty() ? "" : several[key].front(); };
-  if (lists.count("gpu") > 0) question.job.gpu.stated = only("gpu");
-  if (lists.count("network") > 0) question.job.network.stated = only("network");
-  if (lists.count("algorithm") > 0) question.job.exchange = only("algorithm");
-  if (const std::string batch = only("batch_per_gpu"); !batch.empty()) question.job.batch_per_gpu = std::stoi(batch);
-  return question.job;
+}
+
+sim::Job job_of_simulate_job(const std::vector<std::string>& words) {
+  CLI::App app;
+  sim::JobCommand command;
+  sim::declare_job_command(app, command);
+  parse(app, words);
+  return command.question.job;
+}
+
+sim::Job job_of_plan_job(const std::vector<std::string>& words) {
+  CLI::App app;
+  sim::JobPlan plan;
+  sim::declare_plan_words(app, plan);
+  parse(app, words);
+  const std::vector<sim::Machine> machines = sim::list_machines(plan, catalogue());
+  REQUIRE(machines.size() == 1);
+  return machines.front().question.job;
 }
 
 // Lists every fact, field by field. `exchange` and the network's text have no keys of their own in a job.
@@ -273,14 +399,38 @@ Json all_facts(const sim::Job& job) {
 
 TEST_CASE("simulate job, plan job and a record read the same job from the same facts", "[job]") {
   Draws draws(20);
+  std::set<std::string> drawn;
   for (int i = 0; i < 200; ++i) {
     const SameFacts facts = drawn_facts(draws);
     INFO(facts.keys.dump());
-    const Json of_record = all_facts(job_of_record(facts));
-    CHECK(of_record.size() >= facts.keys.size());
-    CHECK(all_facts(job_of_options(facts.words, {})).dump() == of_record.dump());
-    CHECK(all_facts(job_of_options(facts.words, {"gpu", "batch_per_gpu", "network", "algorithm"})).dump() ==
-          of_record.dump());
+    const Json of_record = all_facts(job_of_record(facts.keys));
+    CHECK(all_facts(job_of_simulate_job(facts.words)).dump() == of_record.dump());
+    CHECK(all_facts(job_of_plan_job(facts.words)).dump() == of_record.dump());
+    for (const auto& [key, value] : facts.keys.items()) drawn.insert(key);
+    for (const auto& [key, value] : facts.unlisted.items()) drawn.insert(key);
+  }
+  sim::FieldKeys fields;
+  const sim::Job job;
+  sim::visit_job_fields(fields, job, job);
+  for (const sim::SplitFieldName& name : sim::split_fields())
+    if (!name.option.empty()) fields.names.push_back(name.record);
+  for (const std::string& key : fields.names) {
+    INFO(key);
+    CHECK(drawn.count(key) == 1);
+  }
+}
+
+TEST_CASE("a job that is written reads as itself, with facts that only records give", "[job]") {
+  Draws draws(21);
+  for (int i = 0; i < 200; ++i) {
+    SameFacts facts = drawn_facts(draws);
+    facts.unlisted.update(facts.keys);
+    for (const char* name : {"network", "algorithm"}) facts.unlisted.erase(name);
+    INFO(facts.unlisted.dump());
+    const Json written = sim::job_json(job_of_record(facts.unlisted));
+    CHECK(sim::job_json(job_of_record(written)).dump() == written.dump());
+    // The rank of adapters says that they are trained.
+    for (const auto& [key, value] : written.items()) CHECK((facts.unlisted.contains(key) || key == "task"));
   }
 }
 

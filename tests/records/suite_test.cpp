@@ -2,11 +2,13 @@
 #include "sim/validation/suite.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "sim/quantity/calendar.hpp"
 #include "sim/validation/scoring.hpp"
 #include "sim/validation/sources.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -118,30 +120,57 @@ TEST_CASE("no figure of the catalogue is from a source whose results are predict
 }
 
 TEST_CASE("a whole source is a paper with its repository, and all rounds of MLPerf") {
-  CHECK(sim::whole_source("MLPerf Training v0.5 closed/open division ResNet-50 logs") ==
-        sim::whole_source("MLPerf Training v4.0 closed/open division ResNet-50 logs"));
-  CHECK(sim::whole_source("Theano-MPI repository README, 2016-2017") ==
-        sim::whole_source("Ma, Mao, Taylor, Theano-MPI, 2016 (arXiv 1605.08325)"));
-  CHECK(sim::whole_source("stas00/ml-engineering network/README.md") ==
-        sim::whole_source("stas00/ml-engineering, network/README.md: bus bandwidth"));
-  CHECK(sim::whole_source("stas00/ml-engineering, compute/accelerator/README.md") !=
-        sim::whole_source("stas00/ml-engineering network/README.md"));
-  CHECK(sim::whole_source("a paper") == "a paper");
+  const sim::SourceTable sources = sim::load_sources(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites").value();
+  CHECK(sources.at("MLPerf Training v0.5 closed/open division ResNet-50 logs") ==
+        sources.at("MLPerf Training v4.0 closed/open division ResNet-50 logs"));
+  CHECK(sources.at("Theano-MPI repository README, 2016-2017") ==
+        sources.at("Ma, Mao, Taylor, Theano-MPI, 2016 (arXiv 1605.08325)"));
+  CHECK(sources.at("AlexaTM 20B paper 2022 (arXiv 2208.01448)") == "AlexaTM 20B paper 2022 (arXiv 2208.01448)");
+  std::set<std::string> cited, names;
+  for (const sim::Record& record : sim::records_of(committed_suites())) {
+    cited.insert(record.source);
+    names.insert(record.whole_source);
+  }
+  CHECK(names.size() < cited.size());
+  for (const auto& [citation, name] : sources) {
+    INFO(citation);
+    CHECK(cited.count(citation) == 1);
+  }
+  for (const std::string& name : sim::sources_in_series()) CHECK(names.count(name) == 1);
+}
+
+TEST_CASE("a citation that the table of sources does not have is refused, and without a table it is a source") {
+  const auto suite_of = [](const std::string& source) {
+    return R"({"schema": "lockstep/suite/1", "name": "one", "description": "d",
+      "tolerances": {"median_error": 1, "coverage": 0, "median_width": 9}, "records": [{"id": "a", "role": "target",
+      "use": "apart", "metric": "images_per_s", "unit": "images/s", "value": 400, "source": ")" +
+           source + "\"}]}";
+  };
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("suites"));
+  folder.write("suites/one.json", suite_of("a paper, its repository"));
+  CHECK(sim::load_suites(folder.path("suites")).at(0).records.at(0).whole_source == "a paper, its repository");
+  const auto write_sources = [&](const std::string& sources) {
+    folder.write("sources.json",
+                 R"({"schema": "lockstep/sources/1", "description": "d", "sources": [)" + sources + "]}");
+  };
+  write_sources(R"({"name": "a paper", "citations": ["a paper, its repository", "a paper, its text"]}, {"name": "b"})");
+  CHECK(sim::load_suites(folder.path(".")).at(0).records.at(0).whole_source == "a paper");
+  CHECK(sim::load_suites(folder.path("suites")).at(0).records.at(0).whole_source == "a paper");
+  folder.write("suites/one.json", suite_of("a paper, its Repository"));
+  const std::string refused = error_of([&] { (void)sim::load_suites(folder.path(".")); });
+  CHECK_THAT(refused, Contains("/records/0: the source \"a paper, its Repository\" is not in sources.json"));
+  write_sources(R"({"name": "a"}, {"name": "b", "citations": ["a"]})");
+  CHECK_THAT(error_of([&] { (void)sim::load_suites(folder.path(".")); }), Contains("is listed twice"));
 }
 
 TEST_CASE("of a vendor's series of summaries the older ones predict the newer, never the other way") {
-  const auto summary = [](const std::string& release) {
-    return sim::whole_source("NVIDIA Megatron-Bridge performance summary " + release + " (Pre-Training)");
-  };
-  const std::string oldest = sim::whole_source("NVIDIA NeMo 24.07 performance summary (SFT)");
-  CHECK(oldest == sim::whole_source("NVIDIA NeMo 24.09 performance summary"));  // the same table
-  CHECK(summary("26.02") == summary("26.02.01"));
-  CHECK(sim::may_predict(oldest, summary("25.09")));
-  CHECK(sim::may_predict(summary("25.09"), summary("26.02")));
-  CHECK_FALSE(sim::may_predict(summary("26.02"), summary("25.11")));
-  CHECK_FALSE(sim::may_predict(summary("25.11"), summary("25.11")));
-  CHECK(sim::may_predict(summary("26.02"), "another paper"));
-  CHECK(sim::may_predict("another paper", oldest));
+  const std::vector<std::string> summaries = sim::sources_in_series();
+  REQUIRE(summaries.size() == 4);
+  for (std::size_t i = 0; i < summaries.size(); ++i)
+    for (std::size_t j = 0; j < summaries.size(); ++j) CHECK(sim::may_predict(summaries[i], summaries[j]) == (i < j));
+  CHECK(sim::may_predict(summaries[3], "another paper"));
+  CHECK(sim::may_predict("another paper", summaries[0]));
 }
 
 TEST_CASE("every committed constant says how well it is known, and from which sources") {

@@ -171,7 +171,7 @@ TEST_CASE("one global batch on several numbers of GPUs is each of them alone, if
   const sim::JobPrediction predicted = sim::predict_job(all, catalogue(), 1);
   REQUIRE(predicted.refused.size() == 1);  // 1024 samples on 24 GPUs
   CHECK(predicted.refused[0].gpus == 24);
-  CHECK(predicted.refused[0].status == "unmapped");
+  CHECK(predicted.refused[0].status == sim::AnswerStatus::unmapped);
 }
 
 TEST_CASE("samples are the work of any model: as many seconds as at its rate, and their price", "[job]") {

@@ -24,9 +24,8 @@ using sim::Scenario;
 
 std::vector<std::string> shipped_scenarios() {
   std::vector<std::string> files;
-  for (const char* folder : {"scenarios", "scenarios/published"})
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(LOCKSTEP_SOURCE_DIR "/") + folder))
-      if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_SOURCE_DIR "/scenarios"))
+    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
   return files;
 }
 

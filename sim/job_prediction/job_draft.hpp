@@ -1,0 +1,31 @@
+#pragma once
+// Makes a job's tasks and its scenario on its largest number of GPUs, before splits are searched and rows are made.
+#include <optional>
+#include <string>
+
+#include "sim/job_prediction/job_question.hpp"
+#include "sim/quantity/quantity_task.hpp"
+
+namespace lockstep::sim::job_prediction {
+
+/// A question, and how it is predicted on its largest number of GPUs. If `why_whole` is set, only `question` and `job`
+/// are valid.
+struct [[nodiscard]] JobDraft {
+  JobQuestion question;   ///< with the rest of a partly given split searched
+  Job job;                ///< from resolve_job()
+  std::string why_whole;  ///< why the model cannot be split, if a split is given or searched; empty: it can
+  QuantityTask samples_per_s, efficiency;
+  std::optional<QuantityTask> training;
+  SplitQuestion split;                     ///< used if the split is searched
+  std::optional<Assumption> over_fastest;  ///< factor on the calendar time (training_over_fastest())
+  Scenario scenario;                       ///< for all numbers of GPUs
+};
+
+/// Looks up the job's names, makes its tasks and its scenario. Throws InputError for what no job can be.
+JobDraft draft_job(const JobQuestion& question, const Catalogue& catalogue);
+
+/// Decides what the draft's memory decides: whether the split is searched, or replicas are whole. Returns the question
+/// that needs a new draft; none if the draft stands.
+std::optional<JobQuestion> decide_replicas(const JobDraft& draft, const Catalogue& catalogue);
+
+}  // namespace lockstep::sim::job_prediction
