@@ -205,7 +205,9 @@ std::int64_t plan_arena(const Graph& graph, bool recomputes_blocks) {
 }  // namespace
 
 std::int64_t ArenaSizes::find(const Graph& graph, bool recomputes_blocks) {
-  const std::lock_guard lock(mutex_);
+  // A child of a fork may find the mutex taken for ever. It then counts without the cache.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return plan_arena(graph, recomputes_blocks);
   if (&layers_.get() != &graph.layers.get() || !(input_ == graph.input) || tokens_ != graph.tokens) {
     layers_ = graph.layers;
     input_ = graph.input;

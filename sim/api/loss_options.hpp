@@ -55,7 +55,7 @@ inline OptionTexts declare_loss_question(CLI::App& app, LossOptions& o) {
                 ->transform(price_check()),
             OptionType::number, kPrices);
   texts.add(app.add_flag("--no-failures", o.question.job.is_undisturbed,
-                         "Time and cost without interruptions, which count on more than 64 GPUs"),
+                         "Time and cost without interruptions, which count if any number of GPUs exceeds 64"),
             OptionType::flag);
   declare_storage(app, o.question.job, texts);
   texts_of("--batch-tokens", o.batch_tokens, "Tokens of an update, such as 4M (default: around the critical batch)");

@@ -21,11 +21,11 @@ struct [[nodiscard]] JobDraft {
   Scenario scenario;                       ///< for all numbers of GPUs
 };
 
-/// Looks up the job's names, makes its tasks and its scenario. Throws InputError for what no job can be.
+/// Looks up the job's names, makes its tasks and its scenario. Throws InputError if the job is impossible.
 JobDraft draft_job(const JobQuestion& question, const Catalogue& catalogue);
 
-/// Decides what the draft's memory decides: whether the split is searched, or replicas are whole. Returns the question
-/// that needs a new draft; none if the draft stands.
+/// Returns a changed question if the split must be searched, or if replicas must be whole because the model cannot be
+/// split or no batch fits. Returns none if the draft is final.
 std::optional<JobQuestion> decide_replicas(const JobDraft& draft, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

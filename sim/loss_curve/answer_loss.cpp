@@ -95,6 +95,7 @@ struct Speed {
   BoundedValue tokens_per_s;
   double calendar_factor = 1;
   job_prediction::CalendarInterval calendar_interval;
+  double interruptions_per_s = 0, over_fastest = 1;
   std::string calendar_text;  ///< empty: interruptions are left out
 };
 
@@ -108,11 +109,14 @@ Speed speed_of(const LossQuestion& q, const Candidate& c, const Catalogue& catal
   JobPrediction predicted = predict_job(job, catalogue, 1);
   const QuantityPrediction& samples = predicted.rows.front().samples_per_s;
   const double tokens = c.size.model.sequence_tokens;
-  Speed speed{{samples.predicted * tokens, samples.low * tokens, samples.high * tokens}, 1, {}, ""};
+  Speed speed;
+  speed.tokens_per_s = {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
   predicted.question.gpus = q.job.gpus;  // the largest number decides for all rows, so that they compare
   const Scenario& scenario = samples.task.target.front().scenario;
   if (const auto time = job_prediction::calendar_time(predicted, scenario, c.gpus, {1, 1, 1})) {
     speed.calendar_factor = time->seconds;
+    speed.interruptions_per_s = time->interruptions;  // per second of training
+    speed.over_fastest = time->over_fastest;
     speed.calendar_interval = job_prediction::calendar_interval(predicted);
     speed.calendar_text = job_prediction::calendar_text(predicted);
   }
@@ -143,7 +147,9 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
         "the law says " + formatted("%.3f", least_loss(law, c.size.model.parameters.middle)) + " with endless data";
 }
 
-void set_cost(const LossQuestion& q, LossRow& row) {
+void set_cost(const LossQuestion& q, const Speed& speed, LossRow& row) {
+  row.interruptions = speed.interruptions_per_s * row.seconds.middle;
+  row.over_fastest = speed.over_fastest;
   row.usd = rent_usd(row.paid_s().middle, row.gpus, q.job.usd_per_gpu_hour);
 }
 
@@ -160,7 +166,7 @@ void set_time(const LossQuestion& q, const Speed& speed, LossRow& row) {
     row.calendar_s = {middle, std::min(row.seconds.low * speed.calendar_factor, middle * speed.calendar_interval.low),
                       std::max(row.seconds.high * speed.calendar_factor, middle * speed.calendar_interval.high)};
   }
-  set_cost(q, row);
+  set_cost(q, speed, row);
 }
 
 /// Trains as long as deadline and budget allow.
@@ -176,7 +182,7 @@ void train_within_limits(const LossQuestion& q, const LossLaw& law, const Candid
            row);
   row.seconds = {seconds, seconds, seconds};
   if (!speed.calendar_text.empty()) row.calendar_s = {paid_s, paid_s, paid_s};
-  set_cost(q, row);
+  set_cost(q, speed, row);
 }
 
 LossRow start_row(const Candidate& c) {
@@ -193,12 +199,13 @@ void finish_row(const LossLaw& law, const Candidate& c, LossRow& row) {
   row.critical_batch_tokens = critical_batch(law, minimal_tokens(law, row.tokens.middle, row.batch_tokens));
 }
 
-/// Returns a row for each requested loss, number of tokens or FLOP; with limits a single row.
+/// Holds the rows of one candidate, or of all.
 struct CandidateRows {
   std::vector<LossRow> rows;
-  std::string calendar_text;
+  std::string calendar_text;  ///< empty: no row has a calendar time
 };
 
+/// Returns a row for each requested loss, number of tokens or FLOP; with limits a single row.
 CandidateRows rows_of(const LossQuestion& q, const LossLaw& law, const Candidate& c, const Catalogue& catalogue) {
   LossRow first = start_row(c);
   Speed speed;

@@ -153,7 +153,11 @@ Json loss_json(const LossAnswer& answer) {
     if (row.gpus > 0) {
       json["tokens_per_s"] = bounds_json(row.tokens_per_s);
       json["seconds"] = bounds_json(row.seconds);
-      if (row.calendar_s) json["calendar_s"] = bounds_json(*row.calendar_s);
+      if (row.calendar_s) {
+        json["calendar_s"] = bounds_json(*row.calendar_s);
+        json["interruptions"] = row.interruptions;
+        if (row.over_fastest != 1) json["calendar_over_fastest"] = row.over_fastest;
+      }
       if (row.usd > 0) json["usd"] = row.usd;
       json["frontier"] = row.is_on_frontier;
     }

@@ -47,7 +47,7 @@ struct [[nodiscard]] SplitRanking {
 /// No split divides model and batch, or none fits into memory.
 struct NoSplit : InputError {
   NoSplit(const std::string& why_none, const std::string& allowed, bool is_memory = false)
-      : InputError(why_none + "; " + allowed), why(why_none), exceeds_memory(is_memory) {}
+      : InputError(why_none + (allowed.empty() ? "" : "; " + allowed)), why(why_none), exceeds_memory(is_memory) {}
   std::string why;
   bool exceeds_memory;  ///< true: splits divide model and batch, but none fits
 };

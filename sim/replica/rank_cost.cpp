@@ -138,8 +138,10 @@ void order_rows(const SplitJob& job, const model::Graph& graph, const DeviceCost
   }
 }
 
-void add_up_gradients(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
-                      std::vector<LayerCost>& costs) {
+// Returns the seconds of each layer that sum gradients of weights.
+std::vector<double> gradient_sum_seconds(const SplitJob& job, const model::Graph& graph, const DeviceCost& device) {
+  std::vector<double> seconds(graph.layers.size(), 0.0);
+  if (job.spec.lora_rank > 0) return seconds;
   const double passes = job.micro_batches > 1 ? 2 : 1, of_dense = gradient_sum_bytes(job);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
@@ -147,8 +149,9 @@ void add_up_gradients(const SplitJob& job, const model::Graph& graph, const Devi
     const double bytes = layer.kind == LayerKind::experts ? passes * job.memory.parameters.gradient * double(e.count) *
                                                                 layer.in.channels * e.inner * (e.gated ? 3 : 2)
                                                           : of_dense * static_cast<double>(layer.parameter_count());
-    costs[i].backward_s += bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+    seconds[i] = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   }
+  return seconds;
 }
 
 // Recomputes only the non-linearity of experts: reads the gate and the other half, writes their product.
@@ -177,18 +180,19 @@ WaitingShares waiting_shares(const ModelCost& cost, const ModelCost& without_hos
   return {share(cost.forward_s(), without_host.forward_s()), share(cost.backward_s(), without_host.backward_s())};
 }
 
-// `repeated`: share of each layer's forward pass that the backward pass recomputes. `is_trained`: gradients of weights
-// are needed, not only those of adapters.
-BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const WaitingShares& waiting,
-                    const Block& block, const std::vector<double>& repeated, bool is_trained) {
+// `sums_s`: gradient_sum_seconds(), in addition to `costs`. `repeated`: share of each layer's forward pass that the
+// backward pass recomputes. `is_trained`: gradients of weights are needed, not only those of adapters.
+BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const std::vector<double>& sums_s,
+                    const WaitingShares& waiting, const Block& block, const std::vector<double>& repeated,
+                    bool is_trained) {
   BlockSeconds sum;
   for (int i = block.first_layer; i <= block.last_layer; ++i) {
     const Layer& layer = graph.layers[to_index(i)];
     const LayerCost& cost = costs[to_index(i)];
     const double again = repeated[to_index(i - block.first_layer)];
-    const double of_weights = has_matrix(layer) ? cost.backward_s / 2 : 0;
+    const double sum_s = sums_s[to_index(i)], of_weights = sum_s + (has_matrix(layer) ? cost.backward_s / 2 : 0);
     const bool is_frozen = !is_trained && !is_of_adapter(layer);
-    const double backward_s = cost.backward_s - (is_frozen ? of_weights : 0);
+    const double backward_s = cost.backward_s + sum_s - (is_frozen ? of_weights : 0);
     sum.forward_s += cost.forward_s;
     sum.backward_s += backward_s + again * cost.forward_s;
     sum.waiting_forward_s += waiting.forward * cost.forward_s;
@@ -202,7 +206,7 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
     if (layer.kind != LayerKind::attention) continue;
     sum.attention_s += cost.forward_s + backward_s + again * cost.forward_s;
     sum.attention_forward_s += cost.forward_s;
-    sum.attention_backward_s += cost.backward_s;
+    sum.attention_backward_s += cost.backward_s + sum_s;
   }
   return sum;
 }
@@ -247,6 +251,10 @@ double factor_of_measurements(const Scenario& scenario, int batch) {
 // main_grad, nanotron's fp32_grad_buffers).
 bool has_gradient_arrays(const SplitJob& job) {
   return job.memory.keeps_empty_gradients || job.spec.keeping == StateKeeping::nanotron;
+}
+
+bool shards_gradients(const ParallelSpec& spec) {
+  return spec.sharding == ShardingStage::zero2 || spec.sharding == ShardingStage::zero3;
 }
 
 RankParameters trained_parameters(const SplitJob& job, int stage) {
@@ -334,8 +342,7 @@ std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) 
 
 double gradient_sum_bytes(const SplitJob& job) {
   const double sum = job.memory.parameters.gradient, gradient = kHalfBytes;
-  const ShardingStage sharding = job.spec.sharding;
-  if (sharding == ShardingStage::zero2 || sharding == ShardingStage::zero3) return 0;
+  if (shards_gradients(job.spec)) return 0;
   const bool is_added = job.micro_batches > 1 || has_gradient_arrays(job);
   if (job.memory.activations.element != gradient) return is_added ? 3 * sum : 0;
   if (!is_added) return sum == gradient ? 0 : gradient + sum;
@@ -361,25 +368,27 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   share_attention(job, layers.spec, graph, device, cost.layers);
   load_experts(job, graph, device, cost.layers);
   order_rows(job, graph, device, cost.layers);
-  if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);
   repeat_expert_activations(job, graph, device, cost.layers);
   dequantise_frozen(job, graph, blocks, device, cost.layers);
-  cost.scale(factor_of_measurements(scenario, batch));
+  const double factor = factor_of_measurements(scenario, batch);
+  cost.scale(factor);
+  std::vector<double> sums_s = gradient_sum_seconds(job, graph, device);
+  for (double& sum_s : sums_s) sum_s *= factor;
   RankSeconds seconds;
   const bool is_trained = job.spec.lora_rank == 0;
   const auto nothing_repeated = [](const Block& block) {
     return std::vector<double>(to_index(block.last_layer - block.first_layer + 1), 0.0);
   };
   seconds.embedding =
-      sum_of(graph, cost.layers, waiting, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
+      sum_of(graph, cost.layers, sums_s, waiting, blocks.embedding, nothing_repeated(blocks.embedding), is_trained);
   if (!is_trained) seconds.embedding.backward_s = 0;  // layers before it need no gradient
-  seconds.loss = sum_of(graph, cost.layers, waiting, blocks.loss, nothing_repeated(blocks.loss), is_trained);
+  seconds.loss = sum_of(graph, cost.layers, sums_s, waiting, blocks.loss, nothing_repeated(blocks.loss), is_trained);
   // Each kind of block has two costs: with activations recomputed as the split says, and with all activations kept.
   std::vector<BlockSeconds> of_kind, of_kept_kind;
   for (const Block& block : blocks.blocks) {
-    of_kind.push_back(sum_of(graph, cost.layers, waiting, block,
+    of_kind.push_back(sum_of(graph, cost.layers, sums_s, waiting, block,
                              repeated_shares(graph, block, job.spec, job.shape.hidden), is_trained));
-    of_kept_kind.push_back(sum_of(graph, cost.layers, waiting, block, nothing_repeated(block), is_trained));
+    of_kept_kind.push_back(sum_of(graph, cost.layers, sums_s, waiting, block, nothing_repeated(block), is_trained));
   }
   for (std::size_t layer = 0; layer < layers.kind_of_layer.size(); ++layer) {
     const bool is_repeated = job.spec_of(static_cast<int>(layer)).recompute == job.spec.recompute;
@@ -428,8 +437,8 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   // master weights.
   const double around_update =
       3 * device.update_element_bytes + (job.memory.parameters.master > 0 ? kSingleBytes + kHalfBytes : 0);
-  const double zeroed =
-      has_gradient_arrays(job) ? job.memory.parameters.gradient * trained_parameters(job, stage).total() : 0;
+  const double summed = shards_gradients(job.spec) ? kept : trained_parameters(job, stage).total();
+  const double zeroed = has_gradient_arrays(job) ? job.memory.parameters.gradient * summed : 0;
   const double bytes =
       kept * (arrays.passes() * device.update_element_bytes - device.saved_update_bytes + around_update) + zeroed;
   const double of_laws_s = tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +

@@ -13,12 +13,13 @@
 //
 // An expert has few rows in a micro-batch, so summing its weights' gradients takes as long as the GEMMs before it. With
 // several micro-batches, the gradients of P parameters of experts are read and written: 2 g P bytes at g bytes per
-// gradient. With one micro-batch they are only written. gradient_sum_bytes() is the same for other matrices.
+// gradient. With one micro-batch they are only written. All other parameters count by gradient_sum_bytes().
 //
 // Recomputation adds to the backward pass. `selective` adds the attention's forward pass. `alternate_matrices` adds all
 // others, and half of the matrices. `full` adds the whole forward pass of a block.
 //
-// If the schedule computes a weight's gradient separately, it takes half of a matrix's backward pass. Frozen weights
+// If the schedule computes a weight's gradient separately, it takes half of a matrix's backward pass, and the sums of
+// gradients. Frozen weights
 // (lora_rank) have no gradients, and the embedding then has no backward pass. Adapters are layers of their own
 // (adapters.hpp).
 #include <map>
@@ -69,10 +70,13 @@ using RecomputedLayersKey = std::tuple<int, int, int, int>;
 RecomputedLayersKey layers_key(const ParallelSpec& spec);
 
 /// Returns the bytes per parameter that a micro-batch reads and writes to sum gradients, outside of experts. The
-/// gradient that its GEMM writes in half precision is not included. With g bytes per summed gradient, and h = 2:
-///   `h + 2 g`  Reads the gradient and the sum, writes the sum (PyTorch's autograd; nanotron).
-///   `2 g - h`  The GEMM adds to the sum itself (Megatron-LM and Transformer Engine, gradient_accumulation_fusion).
-///   `h + g`    PyTorch's first micro-batch, whose gradient is cast to single precision; 0 if it is the sum itself.
+/// gradient that its GEMM writes is not included. With g bytes per summed gradient, and h = 2:
+///   `h + 2 g`  In half precision, with several micro-batches or arrays of gradients (PyTorch's autograd; nanotron):
+///              reads the gradient and the sum, writes the sum.
+///   `2 g - h`  Likewise, if the GEMM adds to the sum itself (Megatron-LM and Transformer Engine,
+///              gradient_accumulation_fusion).
+///   `h + g`    With one micro-batch and no such arrays, if the gradient is cast to single precision; else 0.
+///   `3 g`      In single precision, if gradients are summed; else 0.
 ///   `0`        ZeRO-2 and ZeRO-3 sum their shards, which are small.
 double gradient_sum_bytes(const SplitJob& job);
 

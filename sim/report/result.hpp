@@ -21,7 +21,7 @@ struct ReportPoint {
   TimeToAccuracy accuracy{};
   GpuMemory memory{};
   double tokens_per_s = 0;         ///< if samples are sequences
-  double model_flops_per_gpu = 0;  ///< FLOP/s of the model's arithmetic without recomputation: see mfu()
+  double model_flops_per_gpu = 0;  ///< FLOP/s of the model's arithmetic without recomputation
   double peak_flops = 0;           ///< to which utilisation is relative (sim/cost/utilisation.hpp)
   double mfu() const { return model_utilisation(model_flops_per_gpu, peak_flops); }
   double hfu() const { return hardware_utilisation(mfu(), recomputed_share); }

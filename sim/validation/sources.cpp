@@ -65,9 +65,12 @@ std::vector<std::string> sources_in_series() {
 }
 
 std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records) {
-  std::set<std::string> of_targets;
+  // A figure may cite any citation of a target's source.
+  std::set<std::string> sources, of_targets;
   for (const Record& record : records)
-    if (record.role == Role::target) of_targets.insert({record.source, record.whole_source});
+    if (record.role == Role::target) sources.insert(record.whole_source);
+  for (const Record& record : records)
+    if (sources.count(record.whole_source) > 0) of_targets.insert({record.source, record.whole_source});
   std::vector<std::string> lines;
   for (const GpuEntry& entry : catalogue.gpus) add_figures(entry, of_targets, lines);
   for (const IntraNodeEntry& entry : catalogue.intra_nodes) add_figures(entry, of_targets, lines);

@@ -33,7 +33,7 @@ struct Suite {
 
 /// Loads the .json files of a folder, or of its subfolder `suites`, by name. A record that cannot be read keeps its
 /// reason (Record::refused) and is not predicted. Throws InputError if a record is both target and given, if two suites
-/// have one id, or if the folder has a table of sources (sources.hpp) without a record's source.
+/// have one id, or if `sources.json` next to that folder lacks a record's source (sources.hpp).
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
 /// Returns all records except those with the use "apart"; of these, only whole trainings, which fit one constant of

@@ -26,7 +26,7 @@ TEST_CASE("reuse of outputs saves memory in every network, two thirds of it or m
 }
 
 TEST_CASE("law: a network has the memory of its own layers, whichever copies of it were counted before") {
-  for (const char* const name : {"alexnet", "resnet50", "lenet"}) {
+  for (const std::string name : {"alexnet", "resnet50", "lenet"}) {
     const model::Graph& graph = model::zoo_graph(name);
     model::Graph wider = graph, apart = graph;
     for (model::Layer& layer : wider.layers.edit()) layer.out.channels *= 2;
