@@ -32,8 +32,8 @@ std::vector<std::size_t> find_frontier(const std::vector<Choice>& points, std::v
 constexpr std::size_t kManyPoints = 10000;  // sorting fewer takes no time
 constexpr std::size_t kSampled = 1000;
 
-// Returns the points that no point of a sample beats in time without being dearer. Nearly all others are left out, none
-// of which is on the frontier.
+// Returns the points that may be on the frontier, usually few. It leaves out a point if a sampled point is faster and
+// costs no more.
 std::vector<std::size_t> find_candidates(const std::vector<Choice>& points) {
   std::vector<std::size_t> sample, left;
   for (std::size_t i = 0; i < points.size(); i += points.size() / kSampled) sample.push_back(i);
