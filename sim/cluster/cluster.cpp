@@ -33,7 +33,7 @@ std::optional<NumberedName> split_number(const std::string& name, const std::str
 Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     : spec_(spec),
       gpus_(gpus),
-      nodes_((gpus + spec.gpus_per_node - 1) / spec.gpus_per_node),
+      nodes_(spec.nodes_for(gpus)),
       numbered_nodes_(spec.nodes_used.empty() ? nodes_ : spec.nodes),
       file_server_bytes_per_s_(input.file_server_bytes_per_s),
       layout_(spec, input.has_memories) {

@@ -63,7 +63,7 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
   o.cluster = s.cluster.name;
   o.gpus = request.gpus;
   o.gpus_per_node = s.cluster.gpus_per_node;
-  o.nodes = (request.gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
+  o.nodes = s.cluster.nodes_for(request.gpus);
   o.batch_per_gpu = request.batch_per_gpu;
   o.baseline_gpus = s.baseline_gpus;
   if (s.parallel)

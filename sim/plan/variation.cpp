@@ -22,9 +22,8 @@ void double_network_bandwidth(Scenario& s) {
 }
 
 void double_network_latency(Scenario& s) {
-  const int gpus = *std::max_element(s.gpus.begin(), s.gpus.end()), of_node = s.cluster.gpus_per_node;
-  s.communication.nccl.nic_latency_s +=
-      s.cluster.nic.link.latency_s + longest_fabric_latency_s(s.cluster, (gpus + of_node - 1) / of_node);
+  const int nodes = s.cluster.nodes_for(*std::max_element(s.gpus.begin(), s.gpus.end()));
+  s.communication.nccl.nic_latency_s += s.cluster.nic.link.latency_s + longest_fabric_latency_s(s.cluster, nodes);
   s.cluster.nic.link.latency_s *= 2;
   s.cluster.fabric.scale_latency(2);
   s.communication.message_overhead_s *= 2;

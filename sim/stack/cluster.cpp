@@ -267,7 +267,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
   ClusterSpec cluster;
   cluster.name = m.gpu->name;
   cluster.gpus_per_node = gpus_per_node_of(m, gpus);
-  cluster.nodes = (gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+  cluster.nodes = cluster.nodes_for(gpus);
   cluster.gpu = m.gpu->spec;
   m.intra_node = &intra_node_of(m, cluster.gpus_per_node);
   const IntraNodeEntry& node = m.catalogue.figures_of(*m.intra_node);
