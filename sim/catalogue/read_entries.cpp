@@ -77,7 +77,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   read_names(node, gpu,
              {"generation", "chip", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "gpus_per_tray",
               "nvlink_domain", "network", "memory", "memory_bandwidth", "peak", "gpudirect", "pcie_peers",
-              "nvlink_bridge", "bridged_gpus", "other_links", "host_link"});
+              "nvlink_bridge", "bridged_gpus", "other_links", "host_link", "multiprocessors"});
   node.at("name");
   const Generation generation = read_generation(node.at("generation"));
   gpu.generation = generation.name;
@@ -108,6 +108,8 @@ GpuEntry read_gpu(const JsonNode& node) {
       node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (const auto link = node.find("host_link"))
     gpu.spec.host_link_bytes_per_s = link->sourced_quantity(Dimension::bandwidth, kBandwidth);
+  if (const auto count = node.find("multiprocessors"))
+    gpu.spec.multiprocessors = static_cast<int>(count->sourced_number({1, 1024}));
   const JsonNode peak = node.at("peak");
   peak.keys({"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"});
   const auto flops = [&](const char* key) {

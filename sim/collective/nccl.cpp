@@ -287,6 +287,18 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
 }
 
 // Solves the normal equations of the two unknowns e and g = 1 / f. Each row is divided by its t_i.
+int thread_blocks(const NcclSystem& system, NcclAlgorithm algorithm) {
+  const NcclGenerationFacts& facts = facts_of(system.generation);
+  if (algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree)
+    return facts.nvls_channels[system.nodes > 1 ? 1 : 0];
+  constexpr int kMost = 64, kFew = 16;
+  constexpr double kFast = 45e9;  // bytes/s of a channel
+  const int blocks = std::min(kMost, 2 * system.ring.channels);
+  const bool is_doubled =
+      facts.has_nvls && system.nodes > 1 && system.ring.intra_bytes_per_s > kFast && blocks < kFew;
+  return is_doubled ? 2 * blocks : blocks;
+}
+
 NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation,
                         const std::vector<MeasuredNcclOperation>& measured) {
   NcclSystem tables = system;

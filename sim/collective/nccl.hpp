@@ -92,6 +92,11 @@ std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operati
 /// have).
 NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
+/// Returns the thread blocks of a large operation on each GPU: one for each channel of the communicator. NCCL makes two
+/// channels of one in its graph, and on Hopper and later GPUs four if there are few and fast ones between nodes
+/// (src/graph/connect.cc, ncclTopoPostset()). Operations below half a megabyte run fewer.
+int thread_blocks(const NcclSystem& system, NcclAlgorithm algorithm);
+
 struct MeasuredNcclOperation {
   double bytes;
   double seconds;  ///< measured

@@ -8,10 +8,15 @@
 namespace lockstep::sim::replica {
 namespace {
 
+// Sums over the passes of a chunk's blocks.
+struct PassParts {
+  double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0, sharding_s = 0;
+};
+
 // The passes of a micro-batch through a chunk.
 struct ChunkPasses {
-  PassSeconds forward, backward;
-  PassSeconds input_gradient;  // and, after it, the weights'
+  PassParts forward, backward;
+  PassParts input_gradient;  // and, after it, the weights'
   ChunkTimes times;
   // Seconds of each block's passes.
   std::vector<double> forward_blocks_s, backward_blocks_s, weight_gradient_blocks_s;
@@ -19,12 +24,12 @@ struct ChunkPasses {
   double before_backward_blocks_s = 0;  // loss, backward
 };
 
-void add(PassSeconds& sum, const PassSeconds& more) {
+void add(PassParts& sum, const PassSeconds& more) {
   sum.compute_s += more.compute_s;
   sum.tensor_s += more.tensor_s;
   sum.context_s += more.context_s;
   sum.expert_s += more.expert_s;
-  sum.beside_s += more.sharding_s();  // from here on: time that is waited for
+  sum.sharding_s += more.sharding_s();
 }
 
 class IterationTime {
@@ -99,7 +104,7 @@ class IterationTime {
       chunk.forward_blocks_s.push_back(forward.total_s());
       chunk.backward_blocks_s.push_back(backward.total_s());
       // Nothing hides the first gather of a pass.
-      if (block == part.first_block) chunk.times.forward_s += forward.beside_s;
+      if (block == part.first_block) chunk.times.forward_s += forward.beside.seconds;
       chunk.times.forward_s += forward.total_s();
       chunk.times.backward_s += backward.total_s();
       add(chunk.forward, forward);
@@ -127,12 +132,12 @@ class IterationTime {
       trained = trained.half();
     }
     if (job_.spec.exchanged_sharding() == ShardingStage::zero3) {
-      passes_.add_shards(forward, passes_.gather_s(parameters));
-      passes_.add_shards(backward, passes_.gather_s(parameters));
+      passes_.add_shards(forward, passes_.gather(parameters));
+      passes_.add_shards(backward, passes_.gather(parameters));
     }
     if (job_.spec.exchanged_sharding() == ShardingStage::zero2 ||
         job_.spec.exchanged_sharding() == ShardingStage::zero3)
-      passes_.add_shards(backward, passes_.scatter_s(trained));
+      passes_.add_shards(backward, passes_.scatter(trained));
     chunk.times.forward_s += forward.total_s();
     chunk.times.backward_s += backward.total_s();
     chunk.times.input_gradient_s += backward.total_s();
@@ -169,17 +174,26 @@ class IterationTime {
   std::vector<double> releases_s(int stage) const {
     std::vector<double> releases;
     double gathered_s = 0;
+    StateSeconds gathered;
     for (int c = 0; c < job_.spec.chunks(); ++c) {
       const ChunkPasses& of = chunk(stage, c);
       double release = 0;
       for (const ExchangeBucket& bucket :
            weight_buckets(job_, part(stage, c), of.forward_blocks_s, of.before_blocks_s, rule())) {
-        gathered_s += rule().launch_s + passes_.gather_s(bucket.parameters);
+        const StateSeconds gather = passes_.gather(bucket.parameters);
+        gathered += gather;
+        gathered_s += rule().launch_s + gather.seconds;
         release = std::max(release, gathered_s - bucket.from_start_s);
       }
       releases.push_back(release);
     }
-    if (!scenario_.communication.overlap) releases.assign(releases.size(), gathered_s);
+    if (!scenario_.communication.overlap) {
+      releases.assign(releases.size(), gathered_s);
+      return releases;
+    }
+    // While the rest is gathered, the first passes are slower.
+    const double delay_s = gathered.delay_s(std::max(0.0, gathered_s - releases.front()));
+    for (double& release : releases) release += delay_s;
     return releases;
   }
 
@@ -228,18 +242,23 @@ class IterationTime {
     for (const LastPass& pass : last) end_s = std::max(end_s, pass.start_s + pass.seconds);
     const bool scatters_before = job_.spec.exchanged_sharding() == ShardingStage::zero2 ||
                                  job_.spec.exchanged_sharding() == ShardingStage::zero3;
+    double delay_s = 0;  // of the passes, by exchanges that overlap them
     for (const LastPass& pass : last)
       for (const ExchangeBucket& bucket : buckets_of(stage, pass)) {
-        const double seconds = passes_.exchange_s(bucket.parameters);
-        if (seconds <= 0) continue;
-        const double ready_s = scenario_.communication.overlap ? pass.start_s + bucket.from_start_s : end_s;
-        exchanged_s = std::max(exchanged_s, ready_s) + rule().launch_s + seconds;
+        const StateSeconds exchange = passes_.exchange(bucket.parameters);
+        if (exchange.seconds <= 0) continue;
+        const double ready_s = scenario_.communication.overlap ? pass.start_s + bucket.from_start_s + delay_s : end_s;
+        const double begin_s = std::max(exchanged_s, ready_s) + rule().launch_s;
+        exchanged_s = begin_s + exchange.seconds;
+        if (scenario_.communication.overlap)
+          delay_s += exchange.delay_s(std::clamp(end_s + delay_s - begin_s, 0.0, exchange.seconds));
       }
+    end_s += delay_s;
     // Gradients were scattered during the passes, except those of the last block, which are scattered after them. A
     // stage may have no block: 27 layers over 8 stages leave the output alone on the last one.
     const ModelPart& first = part(stage, 0);
     if (scatters_before && !job_.spec.waits_for_shards() && first.blocks > 0)
-      end_s += passes_.scatter_s(job_.trained_layers[to_index(first.first_block)]);
+      end_s += passes_.scatter(job_.trained_layers[to_index(first.first_block)]).seconds;
     return std::max(end_s, exchanged_s) + copies_s(stage);
   }
 
@@ -268,13 +287,13 @@ class IterationTime {
     const double m = job_.pipeline().micro_batches_of_chunk(), p = job_.spec.pipeline;
     SplitSeconds& gpu = result.of_gpu;
     for (const ChunkPasses& chunk : chunks_)
-      for (const PassSeconds* pass :
+      for (const PassParts* pass :
            {&chunk.forward, job_.spec.splits_backward() ? &chunk.input_gradient : &chunk.backward}) {
         gpu.compute_s += m / p * pass->compute_s;
         gpu.tensor_s += m / p * pass->tensor_s;
         gpu.context_s += m / p * pass->context_s;
         gpu.expert_s += m / p * pass->expert_s;
-        gpu.sharding_s += m / p * pass->beside_s;
+        gpu.sharding_s += m / p * pass->sharding_s;
       }
     gpu.update_s = update_s_;
     gpu.compute_s += update_s_;

@@ -39,7 +39,7 @@ struct SplitSeconds {
   double tensor_s = 0;   ///< waited for; likewise the next two
   double context_s = 0;
   double expert_s = 0;
-  double sharding_s = 0;  ///< weights and gradients of zero2 and zero3 that passes do not hide
+  double sharding_s = 0;  ///< by which exchanges of zero2 and zero3 lengthen passes
   double update_s = 0;    ///< part of compute_s
 };
 

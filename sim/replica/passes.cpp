@@ -32,8 +32,22 @@ double slowed_by_experts_s(const ParallelSpec& spec, double expert_s) {
   return spec.expert_overlap ? spec.expert_overlap_share * expert_s : 0;
 }
 
+StateSeconds& StateSeconds::operator+=(const StateSeconds& more) {
+  seconds += more.seconds;
+  held_s += more.held_s;
+  return *this;
+}
+
+StateSeconds operator*(double times, StateSeconds exchange) {
+  return {times * exchange.seconds, times * exchange.held_s};
+}
+
+// During an exchange, computing for c seconds takes c / (1 - h), with h = held_s / seconds.
 double PassSeconds::total_s() const {
-  return std::max(compute_s + waited_s(), beside_s);
+  if (beside.held_s <= 0) return std::max(compute_s + waited_s(), beside.seconds);
+  const double slowed_compute_s = compute_s / (1 - beside.held_s / beside.seconds);
+  const double delay_s = beside.delay_s(std::min(beside.seconds, slowed_compute_s));
+  return std::max(compute_s + waited_s() + delay_s, beside.seconds);
 }
 
 PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) const {
@@ -76,7 +90,7 @@ PassSeconds Passes::make_forward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s, s.waiting_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
-  if (is_at_least(job_.spec, ShardingStage::zero3)) add_shards(forward, gather_s(job_.layers[to_index(block)]));
+  if (is_at_least(job_.spec, ShardingStage::zero3)) add_shards(forward, gather(job_.layers[to_index(block)]));
   return forward;
 }
 
@@ -84,7 +98,8 @@ PassSeconds Passes::make_backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s, s.waiting_backward_s},
                               layer_backward(job_.shape, job_.spec_of(block), block, job_.traffic));
-  add_shards(backward, scattered_s(block) + gathered_backward_s(block));
+  add_shards(backward, scattered(block));
+  add_shards(backward, gathered_backward(block));
   return backward;
 }
 
@@ -95,7 +110,7 @@ PassSeconds Passes::make_input_gradient(int block) const {
   PassSeconds pass = this->pass({s.backward_s - apart_s, s.attention_backward_s, s.products_backward_s - apart_s,
                                  s.waiting_backward_of(s.backward_s - apart_s)},
                                 layer_backward(job_.shape, job_.spec_of(block), block, job_.traffic));
-  add_shards(pass, gathered_backward_s(block));
+  add_shards(pass, gathered_backward(block));
   return pass;
 }
 
@@ -103,20 +118,20 @@ PassSeconds Passes::make_weight_gradient(int block) const {
   PassSeconds pass;
   if (!job_.spec.splits_backward()) return pass;
   pass.compute_s = factor_ * seconds_.blocks[to_index(block)].weight_gradient_s;
-  pass.beside_s = scattered_s(block);
+  pass.beside = scattered(block);
   return pass;
 }
 
 // Returns 0 if gradients are not scattered during the passes.
-double Passes::scattered_s(int block) const {
-  if (!is_at_least(job_.spec, ShardingStage::zero2)) return 0;
-  return scatter_s(job_.trained_layers[to_index(block)]);
+StateSeconds Passes::scattered(int block) const {
+  if (!is_at_least(job_.spec, ShardingStage::zero2)) return {};
+  return scatter(job_.trained_layers[to_index(block)]);
 }
 
 // Returns 0 if weights are not sharded.
-double Passes::gathered_backward_s(int block) const {
-  if (!is_at_least(job_.spec, ShardingStage::zero3)) return 0;
-  return gathers_of_backward(job_.spec) * gather_s(job_.layers[to_index(block)]);
+StateSeconds Passes::gathered_backward(int block) const {
+  if (!is_at_least(job_.spec, ShardingStage::zero3)) return {};
+  return gathers_of_backward(job_.spec) * gather(job_.layers[to_index(block)]);
 }
 
 PassSeconds Passes::embedding_forward() const {
@@ -137,34 +152,34 @@ PassSeconds Passes::loss_backward() const {
               sim::loss_backward(job_.shape, job_.spec, job_.traffic));
 }
 
+StateSeconds Passes::time_of(const Traffic& traffic) const {
+  const double seconds = links_.seconds(traffic, perturbation_);
+  return {seconds, (1 - 1 / links_.slowdown(traffic)) * seconds};
+}
+
 // One reduce-scatter or all-gather of the sharded state: the operations of that kind in an iteration of one
 // micro-batch.
-double Passes::once_s(const RankParameters& parameters, TrafficKind kind) const {
-  double sum = 0;
+StateSeconds Passes::once(const RankParameters& parameters, TrafficKind kind) const {
+  StateSeconds sum;
   for (const Traffic& traffic : state_exchange(parameters, sharded_once_, 1, job_.traffic))
-    if (traffic.kind == kind) sum += links_.seconds(traffic, perturbation_);
+    if (traffic.kind == kind) sum += time_of(traffic);
   return sum;
 }
 
-void Passes::add_shards(PassSeconds& pass, double seconds) const {
-  (job_.spec.waits_for_shards() ? pass.alone_s : pass.beside_s) += seconds;
+void Passes::add_shards(PassSeconds& pass, const StateSeconds& exchange) const {
+  if (job_.spec.waits_for_shards())
+    pass.alone_s += exchange.seconds;
+  else
+    pass.beside += exchange;
 }
 
-double Passes::gather_s(const RankParameters& parameters) const {
-  return once_s(parameters, TrafficKind::all_gather);
-}
-
-double Passes::scatter_s(const RankParameters& parameters) const {
-  return once_s(parameters, TrafficKind::reduce_scatter);
-}
-
-double Passes::exchange_s(const RankParameters& parameters) const {
+StateSeconds Passes::exchange(const RankParameters& parameters) const {
   const bool is_scattered_before = is_at_least(job_.spec, ShardingStage::zero2);
-  double sum = 0;
+  StateSeconds sum;
   for (const Traffic& traffic : state_exchange(parameters, job_.spec, 1, job_.traffic)) {
     const bool is_of_gradients = traffic.kind == TrafficKind::all_reduce ||
                                  (traffic.kind == TrafficKind::reduce_scatter && !is_scattered_before);
-    if (is_of_gradients) sum += links_.seconds(traffic, perturbation_);
+    if (is_of_gradients) sum += time_of(traffic);
   }
   return sum;
 }

@@ -6,16 +6,28 @@
 
 namespace lockstep::sim::replica {
 
+/// An exchange of weights or gradients between replicas. While it runs, passes compute more slowly by a factor s
+/// (SplitLinks::slowdown()).
+struct StateSeconds {
+  double seconds = 0;
+  double held_s = 0;  ///< by which it delays passes that compute all the time that it runs: (1 - 1/s) times seconds
+
+  StateSeconds& operator+=(const StateSeconds& more);
+  /// Returns the delay of passes that compute for the first `seconds` of it.
+  double delay_s(double overlapped_s) const { return seconds > 0 ? held_s / seconds * overlapped_s : 0; }
+};
+
+StateSeconds operator*(double times, StateSeconds exchange);
+
 struct PassSeconds {
   double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0;
-  double beside_s = 0;  ///< to gather sharded weights and scatter gradients, overlapped with the pass
+  StateSeconds beside;  ///< gathers sharded weights and scatters gradients, overlapped with the pass
   double alone_s = 0;   ///< likewise, while nothing is computed
 
   double waited_s() const { return tensor_s + context_s + expert_s + alone_s; }
   double total_s() const;
-  /// The seconds for which the pass waits for sharded weights and gradients: the part of beside_s that exceeds the
-  /// pass.
-  double sharding_s() const { return alone_s + std::max(0.0, beside_s - (compute_s + waited_s())); }
+  /// The seconds by which gathering weights and scattering gradients lengthens the pass.
+  double sharding_s() const { return total_s() - (compute_s + tensor_s + context_s + expert_s); }
 };
 
 /// Seconds of computing in a pass, and the parts of it that communication can overlap: attention and GEMM.
@@ -64,13 +76,13 @@ class Passes {
   PassSeconds embedding_backward() const;
   PassSeconds loss_forward() const;
   PassSeconds loss_backward() const;
-  /// Return the seconds to gather a block's weights, and to scatter its gradients.
-  double gather_s(const RankParameters& parameters) const;
-  double scatter_s(const RankParameters& parameters) const;
-  /// Adds the seconds of gathering or scattering shards to the pass, overlapped with it or not.
-  void add_shards(PassSeconds& pass, double seconds) const;
-  /// Seconds to exchange gradients between all replicas once, by the kind of sharding.
-  double exchange_s(const RankParameters& parameters) const;
+  /// Return the time to gather a block's weights, and to scatter its gradients.
+  StateSeconds gather(const RankParameters& parameters) const { return once(parameters, TrafficKind::all_gather); }
+  StateSeconds scatter(const RankParameters& parameters) const { return once(parameters, TrafficKind::reduce_scatter); }
+  /// Adds gathering or scattering of shards to the pass, overlapped with it or not.
+  void add_shards(PassSeconds& pass, const StateSeconds& exchange) const;
+  /// Returns the time to exchange gradients between all replicas once, by the kind of sharding.
+  StateSeconds exchange(const RankParameters& parameters) const;
   double message_s() const;
 
  private:
@@ -91,9 +103,10 @@ class Passes {
   PassSeconds make_input_gradient(int block) const;
   PassSeconds make_weight_gradient(int block) const;
   PassSeconds pass(const PieceSeconds& piece, const TrafficList& traffic) const;
-  double scattered_s(int block) const;
-  double gathered_backward_s(int block) const;
-  double once_s(const RankParameters& parameters, TrafficKind kind) const;
+  StateSeconds scattered(int block) const;
+  StateSeconds gathered_backward(int block) const;
+  StateSeconds once(const RankParameters& parameters, TrafficKind kind) const;
+  StateSeconds time_of(const Traffic& traffic) const;
 
   const SplitJob& job_;
   ParallelSpec sharded_once_;  // gathers and scatters its state once in an iteration

@@ -83,9 +83,11 @@ class Builder {
     if (traffic.ranks == 1 || traffic.bytes <= 0) return -1;
     const int times = traffic.kind == TrafficKind::send ? 1 : static_cast<int>(std::lround(traffic.times));
     int last = -1;
+    const bool is_of_state = which == kShards || which == kExchange;
+    const double slows = is_of_state ? links_.slowdown(traffic) : 1;
     for (int i = 0; i < times; ++i)
       last = gpu_.collective(stream(stage, which), traffic.name.text(), plan_of(traffic, stage),
-                             launch_s + traffic.host_s, after);
+                             launch_s + traffic.host_s, after, slows);
     return last;
   }
 

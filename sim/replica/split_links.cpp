@@ -327,7 +327,9 @@ int count_group_ranks(TrafficGroup group, const RankOrder& order, const Parallel
 
 SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec,
                        std::optional<int> replicas)
-    : is_nccl_(scenario.communication.all_reduce == AllReduceKind::nccl) {
+    : is_nccl_(scenario.communication.all_reduce == AllReduceKind::nccl),
+      multiprocessors_(scenario.cluster.gpu.multiprocessors),
+      slowdown_(scenario.compute.overlap_slowdown.value_or(1)) {
   const RankOrder order(spec);
   ParallelSpec of_part = spec;
   of_part.data = replicas ? *replicas : representative_replicas(spec, cluster.gpus_of_unit());
@@ -370,6 +372,16 @@ double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbati
 double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbation) const {
   if (traffic.ranks == 1 || traffic.bytes <= 0) return 0;
   return traffic.times * (traffic.host_s * perturbation.latency + once_s(traffic, perturbation));
+}
+
+double SplitLinks::slowdown(const Traffic& traffic) const {
+  constexpr double kMostHeld = 0.5;
+  const GroupLinks& links = of(traffic.group);
+  if (traffic.ranks == 1 || traffic.bytes <= 0) return 1;
+  if (multiprocessors_ == 0 || !links.nccl) return slowdown_;
+  const NcclTime& time = links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
+  const double held = double(thread_blocks(links.nccl->system(), time.algorithm)) / multiprocessors_;
+  return slowdown_ / (1 - std::min(kMostHeld, held));
 }
 
 double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturbation) const {

@@ -48,6 +48,7 @@ class NcclChoices {
  public:
   explicit NcclChoices(NcclSystem system) : system_(std::move(system)) {}
   const NcclTime& choice(NcclOperation operation, std::int64_t bytes) const;
+  const NcclSystem& system() const { return system_; }
 
  private:
   NcclSystem system_;
@@ -75,6 +76,10 @@ class SplitLinks {
   /// Returns the seconds of all repetitions (`times`).
   double seconds(const Traffic& traffic, const Perturbation& perturbation = {}) const;
   double seconds(const TrafficList& list, const Perturbation& perturbation = {}) const;
+  /// Returns by which factor computing takes longer while the exchange runs: /compute/overlap_slowdown, over the share of
+  /// the multiprocessors that its kernel leaves. A thread block of NCCL's holds one multiprocessor, and all of them half of
+  /// the GPU at most. The share is 1 if the exchange is not NCCL's, or if the scenario does not give multiprocessors.
+  double slowdown(const Traffic& traffic) const;
   const GroupLinks& of(TrafficGroup group) const { return links_.at(group); }
 
  private:
@@ -82,6 +87,8 @@ class SplitLinks {
 
   std::map<TrafficGroup, GroupLinks> links_;
   bool is_nccl_;
+  int multiprocessors_;  ///< of a GPU; 0: not given
+  double slowdown_;
 };
 
 /// The seconds for which a dispatch copies tokens within a node, if its kernels limit it (dispatch_bytes_per_s()).

@@ -204,8 +204,6 @@ Problem find_split_problem(const Scenario& s) {
     return {{"/communication/reduction_rate", "is not modelled of a split", "allowed: without it"}};
   if (s.compute.profile)
     return {{"/compute/profile", "its iterations are of whole replicas", "allowed: rates, or efficiencies"}};
-  if (s.compute.overlap_slowdown)
-    return {{"/compute/overlap_slowdown", "is not modelled of a split", "allowed: without it"}};
   if (s.input.samples_per_s_per_node > 0 || s.input.is_on_links)
     return {{"/input", "the input of a split is not modelled", "allowed: without it"}};
   return {};

@@ -90,6 +90,9 @@ const ObjectFormat<GpuSpec>& gpu_format() {
     f.quantity("host_link", &GpuSpec::host_link_bytes_per_s, Dimension::bandwidth, kBandwidth)
         .optional("the GPU's PCIe path in `intra_node`")
         .means("between a GPU and host memory, each way, such as NVLink-C2C: for what is offloaded");
+    f.sourced_whole("multiprocessors", &GpuSpec::multiprocessors, 1, 1024)
+        .optional("passes do not slow down")
+        .means("of which NCCL's kernels hold one for each of their channels, while a split's passes go on");
     f.group("peak", peak).means("by precision");
     f.then([](const JsonNode& node, GpuSpec&) {
       if (!node.has("reserved_memory"))

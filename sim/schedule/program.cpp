@@ -149,13 +149,15 @@ int Enqueue::host(int stream, std::string name, double seconds, std::vector<int>
   return append(std::move(work));
 }
 
-int Enqueue::collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after) {
+int Enqueue::collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after,
+                        double slows) {
   Work work;
   work.kind = Work::Kind::collective;
   work.stream = stream;
   work.name = std::move(name);
   work.seconds = launch_s;
   work.plan = plan;
+  work.slows = slows;
   work.after = std::move(after);
   return append(std::move(work));
 }

@@ -110,7 +110,7 @@ class Enqueue {
   /// Adds a copy of `bytes` > 0 over the cluster's links.
   int copy_over_links(int stream, std::string name, Work::Source source, std::int64_t bytes, std::vector<int> after);
   int host(int stream, std::string name, double seconds, std::vector<int> after);
-  int collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after);
+  int collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after, double slows = 1);
   void end_iteration(int last_work);
   int add_plan(Plan plan);
   Program finish();

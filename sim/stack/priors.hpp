@@ -25,6 +25,10 @@ inline constexpr const char* kSpeedOnAmd = "speed/carried to AMD";
 /// The constant for the tuning of software's kernels on AMD's GPUs, relative to the software of the fitted results.
 inline constexpr const char* kTuningOnAmd = "tuning on AMD";
 
+/// The constant by which computing takes longer while weights or gradients are exchanged, beyond the multiprocessors that
+/// the exchange's kernels hold.
+inline constexpr const char* kSlowdownByExchanges = "slowdown by exchanges";
+
 /// Finds the prior of a constant by name. Throws std::logic_error if there is none.
 const Prior& prior_of(const std::string& constant);
 

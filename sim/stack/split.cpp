@@ -277,6 +277,13 @@ void check_splittable(const model::Graph& graph) {
   if (const std::string why = why_not_split(shape); !why.empty()) throw NotSplittable{{why}};
 }
 
+// True if exchanges of weights or gradients may overlap passes.
+bool may_overlap_state(const StackModel& m, const CommunicationSpec& communication, const ParallelSpec& spec) {
+  if (m.job.gpus == 1) return false;
+  const bool scatters = static_cast<int>(spec.sharding) >= static_cast<int>(ShardingStage::zero2);
+  return m.job.split.is_searched || communication.overlap || (scatters && !spec.waits_for_shards());
+}
+
 Workload with_split(StackModel& m, Workload workload) {
   const bool has_experts = workload.scenario.model.transformer->spec.mixture.count > 0;
   ParallelSpec spec = parallel_of(m, workload.gpus, has_experts);
@@ -287,6 +294,8 @@ Workload with_split(StackModel& m, Workload workload) {
   Scenario& scenario = workload.scenario;
   // Other all-reduces, such as trees of hosts, require whole machines.
   if (scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(scenario.communication);
+  if (may_overlap_state(m, scenario.communication, spec))
+    scenario.compute.overlap_slowdown = std::max(1.0, m.constant({kSlowdownByExchanges}));
   scenario.gpus = {workload.gpus};
   scenario.baseline_gpus = workload.gpus;
   scenario.batch = {{kMostGpus, spec.micro_batch}};

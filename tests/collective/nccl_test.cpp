@@ -135,6 +135,27 @@ TEST_CASE("nccl: times that its tuner gives for HGX Hopper nodes with eight 400 
   CHECK(microseconds(ring, 51'000'000) / 1e3 == Approx(27).margin(0.6));
 }
 
+// As NCCL prints at its start ("24 coll channels, 16 nvls channels"): DGX A100 and H100 alone; eight NICs of 200 Gbit/s
+// on A100, of 400 Gbit/s on H100; one of these NICs for one H100 of each node.
+TEST_CASE("nccl: a large operation runs a thread block for each channel of the communicator") {
+  NcclSystem node = hgx_hopper(1);
+  CHECK(thread_blocks(node, NcclAlgorithm::ring) == 24);
+  CHECK(thread_blocks(node, NcclAlgorithm::nvls) == 16);
+  NcclSystem nodes = hgx_hopper(8);
+  CHECK(thread_blocks(nodes, NcclAlgorithm::ring) == 16);
+  CHECK(thread_blocks(nodes, NcclAlgorithm::tree) == 16);
+  CHECK(thread_blocks(nodes, NcclAlgorithm::nvls_tree) == 16);
+  nodes.ring.channels = 1;
+  CHECK(thread_blocks(nodes, NcclAlgorithm::ring) == 4);
+  node.generation = nodes.generation = NcclGeneration::ampere;
+  node.ring = {12, 20e9, 20e9};
+  CHECK(thread_blocks(node, NcclAlgorithm::ring) == 24);
+  nodes.ring = {8, 24e9, 24e9};
+  CHECK(thread_blocks(nodes, NcclAlgorithm::ring) == 16);
+  nodes.ring.channels = 40;
+  CHECK(thread_blocks(nodes, NcclAlgorithm::ring) == 64);
+}
+
 TEST_CASE("nccl: the choice is among the fastest, time grows with the size, no bus is faster than its graph") {
   for (int nodes : {1, 2, 4, 16}) {
     const NcclSystem system = hgx_hopper(nodes);

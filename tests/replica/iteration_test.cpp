@@ -145,6 +145,36 @@ TEST_CASE("faster GEMMs on a GPU that waits for its processor hide no less of th
   }
 }
 
+// Exchanges of 4 MB buckets during the backward pass; nothing else overlaps anything.
+TEST_CASE("exchanges that overlap a pass delay it by the slowdown for as long as they last") {
+  const auto seconds = [](double slowdown, const std::string& sharding, bool overlap, int multiprocessors = 0) {
+    Json scenario = split_scenario({{"micro_batches", 1}, {"micro_batch", 64}, {"sharding", sharding}}, {8});
+    scenario["communication"]["overlap"] = overlap;
+    scenario["compute"]["overlap_slowdown"] = slowdown;
+    if (multiprocessors > 0) scenario["communication"].update({{"all_reduce", "nccl"}, {"nccl", {{"generation", "ampere"}}}});
+    Json cluster = switched_cluster();
+    if (multiprocessors > 0) cluster["gpu"]["multiprocessors"] = multiprocessors;
+    return predicted(SmallFiles(scenario, cluster).one());
+  };
+  for (const char* sharding : {"none", "zero1", "zero2", "zero3"}) {
+    INFO(sharding);
+    const double plain_s = seconds(1, sharding, true).mean_iteration_s();
+    double before_s = plain_s;
+    for (const double slowdown : {1.2, 1.5, 3.0}) {
+      const double now_s = seconds(slowdown, sharding, true).mean_iteration_s();
+      CHECK(now_s > before_s);
+      CHECK(now_s <= slowdown * plain_s * (1 + 1e-9));
+      before_s = now_s;
+    }
+    // A kernel of NCCL's holds a multiprocessor for each of its thread blocks, of few or of many.
+    const double few_s = seconds(1, sharding, true, 40).mean_iteration_s();
+    const double many_s = seconds(1, sharding, true, 400).mean_iteration_s();
+    CHECK(few_s >= many_s);
+    if (std::string(sharding) == "zero3") CHECK(few_s > 1.001 * many_s);
+  }
+  CHECK(seconds(3, "none", false).mean_iteration_s() == Approx(seconds(1, "none", false).mean_iteration_s()));
+}
+
 TEST_CASE("frozen weights have no gradients: a third less arithmetic of products, adapters alone are exchanged") {
   const Json plain{{"pipeline", 2}, {"micro_batches", 4}};
   Json adapters = plain;
