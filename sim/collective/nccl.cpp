@@ -287,6 +287,10 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
 }
 
 // Solves the normal equations of the two unknowns e and g = 1 / f. Each row is divided by its t_i.
+double held_share(int thread_blocks, int multiprocessors) {
+  return std::min(0.5, double(thread_blocks) / multiprocessors);
+}
+
 int thread_blocks(const NcclSystem& system, NcclAlgorithm algorithm) {
   const NcclGenerationFacts& facts = facts_of(system.generation);
   if (algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree)

@@ -56,24 +56,25 @@ void around(const RankGroup& members, Transfers::Block& block) {
     block.push_back({members[i], members[(i + 1) % members.size()], kUnit});
 }
 
-// Sends from each member to the member in the same place on the next node.
-void around_nodes(const std::vector<RankGroup>& nodes, Transfers::Block& block) {
+// Sends from each of the first `most` members of a node to the member in the same place on the next node.
+void around_nodes(const std::vector<RankGroup>& nodes, std::size_t most, Transfers::Block& block) {
   for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
     const RankGroup& next = nodes[(i + 1) % nodes.size()];
-    for (std::size_t j = 0; j < nodes[i].size(); ++j) block.push_back({nodes[i][j], next[j % next.size()], kUnit});
+    for (std::size_t j = 0; j < std::min(most, nodes[i].size()); ++j)
+      block.push_back({nodes[i][j], next[j % next.size()], kUnit});
   }
 }
 
 // A machine of the group's nodes, with its members alone on each and their share of the NICs.
 std::optional<NcclChoices> nccl_of_group(const Scenario& scenario, const GroupLinks& links, int gpus) {
   ClusterSpec part = scenario.cluster;
-  const bool is_whole = links.nodes == 1 || links.on_node == part.gpus_per_node;
+  const bool is_whole = links.most_nodes == 1 || links.on_node == part.gpus_per_node;
   const bool is_switch = part.intra_node.kind == IntraNodeKind::nvswitch;
-  if (!is_whole && !is_switch && links.on_node > 1) return std::nullopt;
+  if (!is_whole && !is_switch && links.most_on_node > 1) return std::nullopt;
   double share = 1;  // of one NIC
   if (!is_whole) {
-    const double nics = double(part.nic.per_node) * links.on_node / part.gpus_per_node;
-    part.gpus_per_node = links.on_node;
+    const double nics = double(part.nic.per_node) * links.rings / part.gpus_per_node;
+    part.gpus_per_node = (links.ranks + links.most_nodes - 1) / links.most_nodes;
     part.intra_node.kind = IntraNodeKind::nvswitch;
     part.nic.per_node = std::max(1, static_cast<int>(nics));
     part.nic.attach.clear();
@@ -89,7 +90,7 @@ std::optional<NcclChoices> nccl_of_group(const Scenario& scenario, const GroupLi
       graph->inter_bytes_per_s *= share;
     }
   // What calls of the whole machine were measured to take beyond the tables.
-  const int of_machine = links.nodes > 1 ? gpus : std::min(gpus, scenario.cluster.gpus_per_node);
+  const int of_machine = links.most_nodes > 1 ? gpus : std::min(gpus, scenario.cluster.gpus_per_node);
   const NcclSystem machine = nccl_system(scenario.cluster, scenario.communication.nccl, of_machine);
   system.latency_excess_s = machine.latency_excess_s;
   system.pass_excess_s = machine.pass_excess_s;
@@ -104,8 +105,9 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
   links.ranks = ranks;
   if (ranks == 1) return links;
   const int gpus_per_node = scenario.cluster.gpus_per_node;
-  Transfers::Block ring, within, between;
+  Transfers::Block ring, within, between, across;
   std::size_t fewest = to_index(gpus_per_node), most = 0;  // fewest and most members of one group on one node
+  std::vector<std::vector<RankGroup>> nodes_of_groups;
   for (const RankGroup& group : groups) {
     const std::vector<RankGroup> nodes = by_node(group, gpus_per_node);
     around(group, ring);
@@ -114,19 +116,24 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
       fewest = std::min(fewest, members.size());
       most = std::max(most, members.size());
     }
-    around_nodes(nodes, between);
-    links.most_nodes = std::max(links.most_nodes, static_cast<int>(nodes.size()));
+    around_nodes(nodes, most, between);
+    const std::size_t nodes_of_all = (to_index(ranks) * nodes.size() + group.size() - 1) / group.size();
+    links.most_nodes = std::max(links.most_nodes, static_cast<int>(nodes_of_all));
+    nodes_of_groups.push_back(nodes);
   }
+  for (const std::vector<RankGroup>& nodes : nodes_of_groups) around_nodes(nodes, fewest, across);
+  links.rings = static_cast<int>(fewest);
   links.most_on_node = static_cast<int>(most);
   links.on_node = fewest == most && ranks % static_cast<int>(most) == 0 ? static_cast<int>(most) : 1;
   links.nodes = ranks / links.on_node;
   if (fewest == most) {
     links.most_nodes = links.nodes;
-    links.most_on_node = links.on_node;
+    links.rings = links.most_on_node = links.on_node;
   }
   links.ring = Flows(ring, cluster);
   links.within = Flows(within, cluster);
   links.between = Flows(between, cluster);
+  links.across = Flows(across, cluster);
   if (scenario.communication.all_reduce == AllReduceKind::nccl) links.nccl = nccl_of_group(scenario, links, gpus);
   return links;
 }
@@ -157,15 +164,15 @@ double by_links(const GroupLinks& links, TrafficKind kind, double bytes, bool ad
                 const Perturbation& perturbation) {
   const double passed = (is_all_reduce(kind) ? 2.0 : 1.0) * (links.ranks - 1) / links.ranks * bytes;
   double seconds = 0;
-  if (links.on_node > 1) seconds = links.within.seconds(adds_in_switch ? bytes : passed, perturbation);
-  if (links.nodes > 1) seconds = std::max(seconds, links.between.seconds(passed / links.on_node, perturbation));
+  if (links.most_on_node > 1) seconds = links.within.seconds(adds_in_switch ? bytes : passed, perturbation);
+  if (links.most_nodes > 1) seconds = std::max(seconds, links.across.seconds(passed / links.rings, perturbation));
   return seconds;
 }
 
 // Rings over all members of a node side by side: the first round's latency is in the links' time.
 double by_rings(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
   const int rounds = (is_all_reduce(kind) ? 2 : 1) * (links.ranks - 1);
-  const double latency_s = std::max(links.within.seconds(0, perturbation), links.between.seconds(0, perturbation));
+  const double latency_s = std::max(links.within.seconds(0, perturbation), links.across.seconds(0, perturbation));
   return (rounds - 1) * latency_s + by_links(links, kind, bytes, false, perturbation);
 }
 
@@ -375,13 +382,11 @@ double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbat
 }
 
 double SplitLinks::slowdown(const Traffic& traffic) const {
-  constexpr double kMostHeld = 0.5;
   const GroupLinks& links = of(traffic.group);
   if (traffic.ranks == 1 || traffic.bytes <= 0) return 1;
   if (multiprocessors_ == 0 || !links.nccl) return slowdown_;
   const NcclTime& time = links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
-  const double held = double(thread_blocks(links.nccl->system(), time.algorithm)) / multiprocessors_;
-  return slowdown_ / (1 - std::min(kMostHeld, held));
+  return slowdown_ / (1 - held_share(thread_blocks(links.nccl->system(), time.algorithm), multiprocessors_));
 }
 
 double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturbation) const {

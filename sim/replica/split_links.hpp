@@ -16,7 +16,8 @@
 //                 within the node, at the same time as others arrive.
 //   `send`        From stage to stage, or around the context ring.
 //
-// A group with different numbers of members on its nodes is modelled with one member per node. Where units of the cluster
+// A group may have different numbers of members on its nodes. Its rings side by side are then as many as the fewest
+// members on a node, which has NICs for no more. An all-to-all is modelled with one member per node. Where units of the cluster
 // are interchangeable (Cluster::gpus_of_unit()), a few replicas represent all (representative_replicas.hpp): a split over a
 // million GPUs takes no longer than one over a hundred.
 #include <map>
@@ -58,11 +59,13 @@ class NcclChoices {
 struct GroupLinks {
   int ranks = 1;
   int nodes = 1;                         ///< of a group
-  int on_node = 1;                       ///< members of a group on each
-  int most_nodes = 1, most_on_node = 1;  ///< the same of groups that lie unevenly: the most of any
+  int on_node = 1;                       ///< members of a group on each; 1 if their numbers differ
+  int rings = 1;                         ///< over all nodes side by side: the fewest members of a group on a node
+  int most_nodes = 1, most_on_node = 1;  ///< the most of any group
   Flows ring;                            ///< from member to member, around
   Flows within;                          ///< from member to member of a node, around
   Flows between;                         ///< from each member to its like on the next node, around
+  Flows across;                          ///< likewise, from `rings` members of each node
   std::optional<NcclChoices> nccl;
 };
 

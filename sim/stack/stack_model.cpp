@@ -6,6 +6,7 @@
 #include "engine/base/log.hpp"
 #include "engine/base/text.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
+#include "sim/program/nccl_system.hpp"
 #include "sim/stack/priors.hpp"
 
 namespace lockstep::sim::stack {
@@ -171,6 +172,25 @@ constexpr int kMostMicroSteps = 128;  // that one replay may simulate
 
 }  // namespace
 
+namespace {
+
+// Only transformers: the published slowdown is theirs (priors.cpp), and the constants of other networks' scaling hold it.
+bool is_slowed_by_exchanges(const StackModel& m, const Scenario& scenario, int gpus) {
+  return gpus > 1 && m.model->tokens > 0 && scenario.communication.overlap &&
+         scenario.communication.all_reduce == AllReduceKind::nccl && traits_of(scenario.algorithm).has_kernels_beside;
+}
+
+// As SplitLinks::slowdown() has it, with a ring over all GPUs.
+double slowdown_by_exchanges(StackModel& m, const Scenario& scenario, int gpus) {
+  const double slowdown = std::max(1.0, m.constant({kSlowdownByExchanges}));
+  const int multiprocessors = scenario.cluster.gpu.multiprocessors;
+  if (multiprocessors == 0) return slowdown;
+  const NcclSystem system = nccl_system(scenario.cluster, scenario.communication.nccl, gpus);
+  return slowdown / (1 - held_share(thread_blocks(system, NcclAlgorithm::ring), multiprocessors));
+}
+
+}  // namespace
+
 Workload iteration_workload(StackModel& m, int gpus, int batch) {
   Workload workload;
   workload.kind = Workload::Kind::iteration;
@@ -201,6 +221,8 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
   }
   if (is_split(m.job)) return with_split(m, workload);
   workload = with_schedule(m, workload);
+  if (is_slowed_by_exchanges(m, workload.scenario, gpus))
+    workload.scenario.compute.overlap_slowdown = slowdown_by_exchanges(m, workload.scenario, gpus);
   if (!traits_of(workload.scenario.algorithm).accumulates) return workload;
   // Replaying many micro-steps takes long. Without sharding, their time is added in closed form.
   const bool is_sharded = workload.scenario.algorithm == Algorithm::sharded;

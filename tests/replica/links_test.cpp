@@ -13,12 +13,12 @@ using sim::TrafficKind;
 constexpr double kBytes = 8e6;
 
 // Makes two nodes of four GPUs; tensor 4 is within a node, data 2 between nodes.
-sim::SplitLinks links_of(const Json& cluster, const Json& parallel, const char* all_reduce = "ring") {
-  Json scenario = split_scenario(parallel, {8});
+sim::SplitLinks links_of(const Json& cluster, const Json& parallel, const char* all_reduce = "ring", int gpus = 8) {
+  Json scenario = split_scenario(parallel, {gpus});
   scenario["communication"]["all_reduce"] = all_reduce;
   if (std::string(all_reduce) == "nccl") scenario["communication"]["nccl"] = {{"generation", "hopper"}};
   const sim::Scenario read = SmallFiles(scenario, cluster).one();
-  return sim::SplitLinks(read, sim::Cluster(read.cluster, 8), read.parallel_at(8));
+  return sim::SplitLinks(read, sim::Cluster(read.cluster, gpus), read.parallel_at(gpus));
 }
 
 double seconds(const sim::SplitLinks& links, TrafficKind kind, TrafficGroup group, int ranks) {
@@ -89,6 +89,19 @@ TEST_CASE("NCCL's model of a group is never faster than its links") {
     const sim::SplitLinks links = links_of(cluster, {{"tensor", 4}, {"micro_batches", 1}}, "nccl");
     CHECK(seconds(links, TrafficKind::all_reduce, TrafficGroup::gradients, 2) >= kBytes / (nics * 10e9 / 4));
     CHECK(seconds(links, TrafficKind::all_gather, TrafficGroup::tensor, 4) >= 3 * kBytes / 4 / 100e9);
+  }
+}
+
+// Stages of six GPUs on nodes of four: each group of three has two members on one node and one on the other. A ring then
+// leaves each node once, by one NIC of 10 GB/s, as if each member were on a node of its own.
+TEST_CASE("a group with more members on one node than on another is no slower than one with a node for each") {
+  const Json uneven{{"tensor", 2}, {"pipeline", 2}, {"micro_batches", 2}}, apart{{"tensor", 4}, {"micro_batches", 1}};
+  for (const TrafficKind kind : {TrafficKind::all_reduce, TrafficKind::reduce_scatter, TrafficKind::all_gather}) {
+    const double passed = (kind == TrafficKind::all_reduce ? 2 : 1) * kBytes * 2 / 3;
+    const double uneven_s =
+        seconds(links_of(switched_cluster(), uneven, "nccl", 12), kind, TrafficGroup::gradients, 3);
+    CHECK(uneven_s >= passed / 10e9);
+    CHECK(uneven_s <= seconds(links_of(switched_cluster(), apart, "nccl", 12), kind, TrafficGroup::gradients, 3));
   }
 }
 
