@@ -298,8 +298,7 @@ int thread_blocks(const NcclSystem& system, NcclAlgorithm algorithm) {
   constexpr int kMost = 64, kFew = 16;
   constexpr double kFast = 45e9;  // bytes/s of a channel
   const int blocks = std::min(kMost, 2 * system.ring.channels);
-  const bool is_doubled =
-      facts.has_nvls && system.nodes > 1 && system.ring.intra_bytes_per_s > kFast && blocks < kFew;
+  const bool is_doubled = facts.has_nvls && system.nodes > 1 && system.ring.intra_bytes_per_s > kFast && blocks < kFew;
   return is_doubled ? 2 * blocks : blocks;
 }
 

@@ -20,7 +20,8 @@ bool is_same(const LinkSpec& a, const LinkSpec& b) {
 bool is_same(const GpuSpec& a, const GpuSpec& b) {
   const auto facts = [](const GpuSpec& g) {
     return std::tie(g.memory_bytes, g.reserved_bytes, g.memory_bandwidth_bytes_per_s, g.host_link_bytes_per_s,
-                    g.multiprocessors, g.fp32_flops, g.tf32_flops, g.fp16_flops, g.bf16_flops, g.fp8_flops, g.fp4_flops);
+                    g.multiprocessors, g.fp32_flops, g.tf32_flops, g.fp16_flops, g.bf16_flops, g.fp8_flops,
+                    g.fp4_flops);
   };
   return facts(a) == facts(b);
 }

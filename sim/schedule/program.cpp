@@ -149,8 +149,7 @@ int Enqueue::host(int stream, std::string name, double seconds, std::vector<int>
   return append(std::move(work));
 }
 
-int Enqueue::collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after,
-                        double slows) {
+int Enqueue::collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after, double slows) {
   Work work;
   work.kind = Work::Kind::collective;
   work.stream = stream;

@@ -39,7 +39,8 @@ const std::vector<Prior>& priors() {
       {"speed/", "fp32", 1, kMostSpeed, 0.3, 0.25, "0.6 of the peak; more is Winograd's"},
       {"speed/", "", 1, kMostSpeed, 0.3, 0.15, "0.6 of the peak"},
       {kSlowdownByExchanges, "", 1.1, 1.5, 0.08, 0.08,
-       "computing that collectives overlap takes 1.19 times as long on average, 1.4 at most (arXiv 2507.03114), with the "
+       "computing that collectives overlap takes 1.19 times as long on average, 1.4 at most (arXiv 2507.03114), with "
+       "the "
        "multiprocessors that their kernels hold"},
       {"epochs at small batch", "", 40, kAny, 0.3, 0.15, "ResNet-50 to 75.9 % in MLPerf v0.7 and later: 35 to 45"},
       {"critical batch", "", 45000, kAny, 0.5, 0.3,

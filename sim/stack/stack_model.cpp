@@ -5,8 +5,8 @@
 
 #include "engine/base/log.hpp"
 #include "engine/base/text.hpp"
-#include "sim/scenario/algorithm_traits.hpp"
 #include "sim/program/nccl_system.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
 #include "sim/stack/priors.hpp"
 
 namespace lockstep::sim::stack {

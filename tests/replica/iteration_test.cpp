@@ -151,7 +151,8 @@ TEST_CASE("exchanges that overlap a pass delay it by the slowdown for as long as
     Json scenario = split_scenario({{"micro_batches", 1}, {"micro_batch", 64}, {"sharding", sharding}}, {8});
     scenario["communication"]["overlap"] = overlap;
     scenario["compute"]["overlap_slowdown"] = slowdown;
-    if (multiprocessors > 0) scenario["communication"].update({{"all_reduce", "nccl"}, {"nccl", {{"generation", "ampere"}}}});
+    if (multiprocessors > 0)
+      scenario["communication"].update({{"all_reduce", "nccl"}, {"nccl", {{"generation", "ampere"}}}});
     Json cluster = switched_cluster();
     if (multiprocessors > 0) cluster["gpu"]["multiprocessors"] = multiprocessors;
     return predicted(SmallFiles(scenario, cluster).one());

@@ -98,8 +98,7 @@ TEST_CASE("a group with more members on one node than on another is no slower th
   const Json uneven{{"tensor", 2}, {"pipeline", 2}, {"micro_batches", 2}}, apart{{"tensor", 4}, {"micro_batches", 1}};
   for (const TrafficKind kind : {TrafficKind::all_reduce, TrafficKind::reduce_scatter, TrafficKind::all_gather}) {
     const double passed = (kind == TrafficKind::all_reduce ? 2 : 1) * kBytes * 2 / 3;
-    const double uneven_s =
-        seconds(links_of(switched_cluster(), uneven, "nccl", 12), kind, TrafficGroup::gradients, 3);
+    const double uneven_s = seconds(links_of(switched_cluster(), uneven, "nccl", 12), kind, TrafficGroup::gradients, 3);
     CHECK(uneven_s >= passed / 10e9);
     CHECK(uneven_s <= seconds(links_of(switched_cluster(), apart, "nccl", 12), kind, TrafficGroup::gradients, 3));
   }

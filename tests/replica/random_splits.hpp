@@ -91,7 +91,8 @@ inline sim::Scenario random_split_scenario(Draw& draw) {
   if (draw.of<bool>({false, true}))
     scenario["compute"]["jitter"] = {{"distribution", "normal"}, {"coefficient_of_variation", 0.05}};
   Json cluster = with_latency();
-  Draw slowdowns(static_cast<unsigned>(scenario.dump().size()));  // of its own, so that the other draws stay as they are
+  Draw slowdowns(
+      static_cast<unsigned>(scenario.dump().size()));  // of its own, so that the other draws stay as they are
   if (slowdowns.of<bool>({false, true})) scenario["compute"]["overlap_slowdown"] = 1.1;
   if (slowdowns.of<bool>({false, true})) cluster["gpu"]["multiprocessors"] = 100;
   return SmallFiles(scenario, cluster).one();
