@@ -100,8 +100,10 @@ Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
     }
   }
   plan.phases.edit().push_back({Transfers(std::move(block)), rounds});
-  const double copies_s = traffic.kind == TrafficKind::dispatch ? dispatch_copies_s(links, traffic) : 0;
-  if (copies_s > 0) plan.call = CallTime{0, copies_s};
+  double least_s = traffic.kind == TrafficKind::dispatch ? dispatch_copies_s(links, traffic) : 0;
+  if (traffic.kind == TrafficKind::all_to_all && links.all_to_all_share < 1)
+    least_s = all_to_all_between_s(links, traffic.bytes);
+  if (least_s > 0) plan.call = CallTime{0, least_s};
   if (!is_of_model) return plan;
   const NcclTime time = links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
   plan.call = CallTime{time.latency_s, traffic.bytes / time.bandwidth_bytes_per_s};

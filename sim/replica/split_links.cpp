@@ -134,7 +134,9 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
   links.within = Flows(within, cluster);
   links.between = Flows(between, cluster);
   links.across = Flows(across, cluster);
-  if (scenario.communication.all_reduce == AllReduceKind::nccl) links.nccl = nccl_of_group(scenario, links, gpus);
+  if (scenario.communication.all_reduce != AllReduceKind::nccl) return links;
+  links.nccl = nccl_of_group(scenario, links, gpus);
+  links.all_to_all_share = scenario.communication.nccl.all_to_all_share;
   return links;
 }
 
@@ -186,11 +188,8 @@ double by_nccl(const GroupLinks& links, TrafficKind kind, double bytes, const Pe
 
 double all_to_all_s(const GroupLinks& links, double bytes, const Perturbation& perturbation) {
   const double within = bytes * (links.on_node - 1) / links.ranks;
-  const double between = bytes * (links.ranks - links.on_node) / links.ranks;
-  double seconds = 0;
-  if (links.on_node > 1) seconds = links.within.seconds(within, perturbation);
-  if (links.nodes > 1) seconds = std::max(seconds, links.between.seconds(between, perturbation));
-  return seconds;
+  const double within_s = links.on_node > 1 ? links.within.seconds(within, perturbation) : 0;
+  return std::max(within_s, all_to_all_between_s(links, bytes, perturbation));
 }
 
 // Bytes that a GPU sends to the others of its node: of its own tokens and of those from its likes on other nodes.
@@ -212,6 +211,12 @@ double dispatch_s(const GroupLinks& links, const Traffic& traffic, const Perturb
 }
 
 }  // namespace
+
+double all_to_all_between_s(const GroupLinks& links, double bytes, const Perturbation& perturbation) {
+  if (links.nodes == 1) return 0;
+  const double between = bytes * (links.ranks - links.on_node) / links.ranks;
+  return links.between.seconds(between / links.all_to_all_share, perturbation);
+}
 
 double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch) {
   return dispatch.passed_on_per_s > 0 ? passed_on_bytes(links, dispatch) / dispatch.passed_on_per_s : 0;

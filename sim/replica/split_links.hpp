@@ -11,7 +11,8 @@
 //                 and their share of the node's NICs. The links also need time for a ring over all members of a node in
 //                 parallel; the longer time counts. If NCCL sees no switch in a node and a group holds a part of the
 //                 node, only that ring counts.
-//   `all-to-all`  Each member sends to the others of its node and to those of other nodes at once.
+//   `all-to-all`  Each member sends to the others of its node and to those of other nodes at once, to these with
+//                 /communication/nccl/all_to_all_share of the NICs' bandwidth.
 //   `dispatch`    Each member sends a token once to its like on each other node with experts of it. That one passes it on
 //                 within the node, at the same time as others arrive.
 //   `send`        From stage to stage, or around the context ring.
@@ -66,6 +67,7 @@ struct GroupLinks {
   Flows within;                          ///< from member to member of a node, around
   Flows between;                         ///< from each member to its like on the next node, around
   Flows across;                          ///< likewise, from `rings` members of each node
+  double all_to_all_share = 1;           ///< of the bandwidth of `between` that all-to-alls reach
   std::optional<NcclChoices> nccl;
 };
 
@@ -94,6 +96,8 @@ class SplitLinks {
   double slowdown_;
 };
 
+/// Returns the seconds of an all-to-all's messages between nodes.
+double all_to_all_between_s(const GroupLinks& links, double bytes, const Perturbation& perturbation = {});
 /// The seconds for which a dispatch copies tokens within a node, if its kernels limit it (dispatch_bytes_per_s()).
 double dispatch_copies_s(const GroupLinks& links, const Traffic& dispatch);
 /// Divides the members of a group by node.

@@ -106,6 +106,9 @@ const ObjectFormat<NcclSpec>& nccl_format() {
         .means("that the network plugin reports to NCCL");
     f.choice("algorithm", &Spec::algorithm).optional("NCCL's choice").means("as `NCCL_ALGO`");
     f.choice("protocol", &Spec::protocol).optional("NCCL's choice").means("as `NCCL_PROTO`");
+    f.number("all_to_all_share", &Spec::all_to_all_share, {0.01, 1})
+        .optional("1")
+        .means("of the NICs' bandwidth that a split's all-to-alls between nodes reach");
     f.boolean("in_switch", &Spec::in_switch)
         .optional("`true`")
         .means("`false`: neither NVLS nor NVLSTree, as `NCCL_NVLS_ENABLE=0`");

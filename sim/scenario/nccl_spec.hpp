@@ -28,6 +28,7 @@ struct NcclSpec {
   std::optional<NcclAlgorithm> algorithm;  ///< as NCCL_ALGO; none: NCCL chooses; likewise below
   std::optional<NcclProtocol> protocol;    ///< as NCCL_PROTO
   bool in_switch = true;                   ///< as NCCL_NVLS_ENABLE
+  double all_to_all_share = 1;             ///< of the NICs' bandwidth that a split's all-to-alls between nodes reach
   std::optional<NcclGraphSpec> ring, tree, nvls;
   std::shared_ptr<const calib::Profile> profile;  ///< its all-reduces correct latency and bandwidth; null: none
   /// Its all-reduces on one node, (bytes, seconds); empty: none.

@@ -61,11 +61,12 @@ bool are_same(const std::optional<NcclGraphSpec>& a, const std::optional<NcclGra
 }
 
 bool is_same(const NcclSpec& a, const NcclSpec& b) {
-  const auto& [generation, has_amd_cpu, nic_latency_s, algorithm, protocol, in_switch, ring, tree, nvls, profile,
-               measured, measured_ranks, measured_between_nodes] = a;
-  return std::tie(generation, has_amd_cpu, nic_latency_s, algorithm, protocol, in_switch, profile, measured,
-                  measured_ranks) == std::tie(b.generation, b.has_amd_cpu, b.nic_latency_s, b.algorithm, b.protocol,
-                                              b.in_switch, b.profile, b.measured, b.measured_ranks) &&
+  const auto& [generation, has_amd_cpu, nic_latency_s, algorithm, protocol, in_switch, all_to_all_share, ring, tree,
+               nvls, profile, measured, measured_ranks, measured_between_nodes] = a;
+  return std::tie(generation, has_amd_cpu, nic_latency_s, algorithm, protocol, in_switch, all_to_all_share, profile,
+                  measured, measured_ranks) == std::tie(b.generation, b.has_amd_cpu, b.nic_latency_s, b.algorithm,
+                                                        b.protocol, b.in_switch, b.all_to_all_share, b.profile,
+                                                        b.measured, b.measured_ranks) &&
          are_same(ring, b.ring) && are_same(tree, b.tree) && are_same(nvls, b.nvls) &&
          are_same(measured_between_nodes, b.measured_between_nodes);
 }

@@ -42,6 +42,9 @@ const std::vector<Prior>& priors() {
        "computing that collectives overlap takes 1.19 times as long on average, 1.4 at most (arXiv 2507.03114), with "
        "the "
        "multiprocessors that their kernels hold"},
+      {kAllToAllShare, "", 0.8, 1, 0.2, 0.2,
+       "64 H800 reach half of their NICs with 8 MB (github.com/NVIDIA/nccl issue 1531), and H100s nearly all with "
+       "gigabytes (github.com/NVIDIA/nccl-tests issue 267)"},
       {"epochs at small batch", "", 40, kAny, 0.3, 0.15, "ResNet-50 to 75.9 % in MLPerf v0.7 and later: 35 to 45"},
       {"critical batch", "", 45000, kAny, 0.5, 0.3,
        "ResNet-50: twice the epochs of a small batch at 32 to 64 thousand images"},

@@ -29,6 +29,9 @@ inline constexpr const char* kTuningOnAmd = "tuning on AMD";
 /// the exchange's kernels hold.
 inline constexpr const char* kSlowdownByExchanges = "slowdown by exchanges";
 
+/// The constant by which all-to-alls between nodes fall short of the NICs' bandwidth.
+inline constexpr const char* kAllToAllShare = "all-to-all share";
+
 /// Finds the prior of a constant by name. Throws std::logic_error if there is none.
 const Prior& prior_of(const std::string& constant);
 

@@ -296,6 +296,10 @@ Workload with_split(StackModel& m, Workload workload) {
   if (scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(scenario.communication);
   if (may_overlap_state(m, scenario.communication, spec))
     scenario.compute.overlap_slowdown = std::max(1.0, m.constant({kSlowdownByExchanges}));
+  const bool may_use_all_to_all = m.job.split.is_searched || spec.expert_dispatch == ExpertDispatch::all_to_all;
+  if (has_experts && may_use_all_to_all && scenario.cluster.nodes > 1 &&
+      scenario.communication.all_reduce == AllReduceKind::nccl)
+    scenario.communication.nccl.all_to_all_share = m.constant({kAllToAllShare});
   scenario.gpus = {workload.gpus};
   scenario.baseline_gpus = workload.gpus;
   scenario.batch = {{kMostGpus, spec.micro_batch}};

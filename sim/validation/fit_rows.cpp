@@ -70,7 +70,11 @@ const std::vector<FitKind>& kinds() {
   static const std::vector<FitKind> all{
       {"whole trainings", {quantity::kTrainingOverFastest}, is_whole_training, false},
       {"inputs", {kDecodedImages}, is_of_input, true},
-      {"replicas", {"kernel launch", "host launch", "speed", kSlowdownByExchanges}, is_replica_rate, false, 0.5},
+      {"replicas",
+       {"kernel launch", "host launch", "speed", kSlowdownByExchanges, kAllToAllShare},
+       is_replica_rate,
+       false,
+       0.5},
       {"rates", {"kernel launch", "host launch", "speed", "memory speed"}, is_rate_alone, false},
       {"epochs", {"epochs at small batch", "critical batch"}, is_epochs, true},
       {"exchanges",

@@ -54,6 +54,15 @@ TEST_CASE("an all-to-all between nodes sends what is not for its own node over t
   const sim::SplitLinks links(read, sim::Cluster(read.cluster, 8), read.parallel_at(8));
   // Half of a member's bytes are for the other node, at 10 GB/s; three eighths stay, at 100 GB/s.
   CHECK(seconds(links, TrafficKind::all_to_all, TrafficGroup::expert, 8) == Approx(kBytes / 2 / 10e9));
+
+  // With half of the NICs' bandwidth they take twice as long, in closed form and by messages.
+  scenario["communication"] = {{"all_reduce", "nccl"}, {"nccl", {{"generation", "hopper"}, {"all_to_all_share", 0.5}}}};
+  const sim::Scenario half = SmallFiles(scenario, switched_cluster()).one();
+  const sim::SplitLinks slower(half, sim::Cluster(half.cluster, 8), half.parallel_at(8));
+  CHECK(seconds(slower, TrafficKind::all_to_all, TrafficGroup::expert, 8) == Approx(kBytes / 10e9));
+  scenario["fidelity"] = "message";
+  const double by_messages_s = predicted(SmallFiles(scenario, switched_cluster()).one()).mean_iteration_s();
+  CHECK(by_messages_s == Approx(predicted(half).mean_iteration_s()).epsilon(0.1));
 }
 
 TEST_CASE("a dispatch crosses the NICs once for each node, and NVLink once for each GPU") {
