@@ -93,7 +93,12 @@ void FairFlows::make_limit(int l) {
     const auto last = links_of_routes_.begin() + static_cast<std::ptrdiff_t>(route.last);
     if (std::find(first, last, l) == last) continue;
     enter(f, l);
-    if (flow.bottleneck != kNone) links_[to_index(l)].load += links_[to_index(flow.bottleneck)].rate;
+    if (flow.bottleneck != kNone) {
+      links_[to_index(l)].load += links_[to_index(flow.bottleneck)].rate;
+    } else {
+      ++links_[to_index(l)].started;
+      change(l);
+    }
   }
 }
 
@@ -123,10 +128,10 @@ int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
     const int l = links_of_routes_[i];
     if (!is_limit_[to_index(l)]) continue;
     enter(f, l);
+    ++links_[to_index(l)].started;
     change(l);
   }
   if (most_bytes_per_s < kInfinity) enter(f, throttle(most_bytes_per_s));
-  started_.push_back(f);
   return f;
 }
 
@@ -214,30 +219,41 @@ std::vector<FairFlows::FlowState> FairFlows::states(double now_s) {
   return all;
 }
 
+// Simultaneous changes often concern flows that meet nowhere. Those that do not meet are settled one after the other,
+// because few links are searched faster than many.
 void FairFlows::settle() {
-  if (changed_.empty()) return;
   for (int l : changed_) {
-    links_[to_index(l)].has_changed = false;
-    release(l);
+    if (!links_[to_index(l)].has_changed) continue;
+    touch(links_[to_index(l)], l);
+    do {
+      release_changed_links();
+      solve();
+    } while (release_unfair_groups());
+    commit();
   }
   changed_.clear();
-  for (int f : started_) share_out(f);
-  started_.clear();
-  do {
-    solve();
-  } while (release_unfair_groups());
-  commit();
 }
 
-// Unfixes the rates of the flows in the link's group, so that solve() computes them again.
+void FairFlows::release_changed_links() {
+  for (std::size_t t = 0; t < touched_.size(); ++t) {  // release() appends to touched_
+    Link& link = links_[to_index(touched_[t])];
+    if (!link.has_changed) continue;
+    link.has_changed = false;
+    release(touched_[t]);
+  }
+}
+
+// Unfixes the rates of the flows in the link's group, so that solve() computes them again. Includes flows that have just
+// started.
 void FairFlows::release(int l) {
   Link& link = links_[to_index(l)];
   if (link.is_released) return;
   link.is_released = true;
   touch(link, l);
-  if (link.group == 0) return;
+  if (link.group == 0 && link.started == 0) return;
+  link.started = 0;
   for (int f : link.flows)
-    if (flows_[to_index(f)].bottleneck == l) share_out(f);
+    if (const int bottleneck = flows_[to_index(f)].bottleneck; bottleneck == l || bottleneck == kNone) share_out(f);
 }
 
 void FairFlows::touch(Link& link, int l) {
@@ -269,6 +285,7 @@ void FairFlows::solve() {
     link.left = link.free;
     link.unserved = link.count;
     link.sets_rates = false;
+    link.fastest = 0;
     if (touched_.size() > kMany && link.unserved > 0) shares_.emplace_back(link.left / link.unserved, l);
   }
   std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
@@ -287,8 +304,10 @@ void FairFlows::solve() {
       --unserved;
       flow.new_rate = rate;
       for (const Hop* hop = begin(f); hop != end(f); ++hop) {
-        links_[to_index(hop->link)].left -= rate;
-        --links_[to_index(hop->link)].unserved;
+        Link& crossed = links_[to_index(hop->link)];
+        crossed.left -= rate;
+        --crossed.unserved;
+        crossed.fastest = rate;  // rates that are set later are no lower
       }
     }
   }
@@ -321,12 +340,13 @@ int FairFlows::tightest() {
 
 // Releases the groups of flows that have lost their bottleneck; returns false if there are none.
 bool FairFlows::release_unfair_groups() {
-  const std::size_t before = shared_.size();
-  for (std::size_t t = 0; t < touched_.size(); ++t) {  // release() appends to touched_
+  const std::size_t before = shared_.size(), solved = touched_.size();
+  for (std::size_t t = 0; t < solved; ++t) {  // release() appends to touched_
     const int l = touched_[t];
     Link& link = links_[to_index(l)];
     const bool has_group = link.group > 0 && !link.is_released;
-    if (has_group && (link.sets_rates || std::abs(link.left) > kSame * link.bandwidth)) release(l);
+    const bool is_full = std::abs(link.left) <= kSame * link.bandwidth;
+    if (has_group && (link.sets_rates || !is_full || link.fastest > link.rate * (1 + kSame))) release(l);
     if (!link.sets_rates) continue;
     for (int f : link.flows) {
       const Flow& flow = flows_[to_index(f)];
@@ -375,7 +395,8 @@ void FairFlows::serve(Link& link) {
 void FairFlows::find_end(int l) {
   Link& link = links_[to_index(l)];
   if (link.group == 0) {
-    if (!link.endings.empty()) link.endings = {};
+    if (link.endings.empty() && link.rate == 0) return;
+    link.endings = {};
     link.served_bytes = link.rate = 0;
     ends_.set(l, kInfinity);
     return;

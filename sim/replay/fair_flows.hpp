@@ -78,6 +78,7 @@ class FairFlows {
     double bandwidth = 0;
     double load = 0;
     std::vector<int> flows;  // all that cross the link, if it is a limit
+    int started = 0;         // number of them that started since the link was last released
     bool is_throttle = false;
 
     // The group of the flows whose bottleneck it is.
@@ -90,10 +91,11 @@ class FairFlows {
     // Valid while rates are computed:
     bool is_touched = false;
     bool is_released = false;
-    double free = 0;   // bandwidth that flows with fixed rates leave
-    int count = 0;     // flows without fixed rates
-    double left = 0;   // unused part of `free`
-    int unserved = 0;  // part of `count` without a new rate
+    double free = 0;     // bandwidth that flows with fixed rates leave
+    int count = 0;       // flows without fixed rates
+    double left = 0;     // unused part of `free`
+    int unserved = 0;    // part of `count` without a new rate
+    double fastest = 0;  // highest new rate of its flows
     bool sets_rates = false;
     double new_rate = 0;  // that the link sets
     bool has_changed = false;
@@ -112,6 +114,7 @@ class FairFlows {
   void settle();
   void touch(Link& link, int number);
   void share_out(int flow);
+  void release_changed_links();
   void release(int link);
   void solve();
   int tightest();
@@ -139,7 +142,6 @@ class FairFlows {
   std::vector<int> throttles_;  // unused ones, of one flow each
   std::vector<int> unused_;     // numbers of flows
   std::vector<int> changed_;    // links with new or ended flows since the last settling
-  std::vector<int> started_;    // flows without a rate
   LinkEnds ends_;               // of the links with a group
   std::vector<int> shared_;     // flows whose rates are being computed
   std::vector<int> touched_;    // their links
