@@ -228,7 +228,7 @@ void FairFlows::settle() {
     do {
       release_changed_links();
       solve();
-    } while (release_unfair_groups());
+    } while (release_unfair_groups() || !add_to_other_links());
     commit();
   }
   changed_.clear();
@@ -263,18 +263,25 @@ void FairFlows::touch(Link& link, int l) {
   touched_.push_back(l);
 }
 
+// Unfixes the flow's rate. Leaves out links that are no bottleneck: they matter only if the new rates exceed them, which
+// add_to_other_links() finds.
 void FairFlows::share_out(int f) {
   Flow& flow = flows_[to_index(f)];
   if (flow.is_shared_out) return;
   flow.is_shared_out = true;
   shared_.push_back(f);
-  const double rate = flow.bottleneck == kNone ? 0 : links_[to_index(flow.bottleneck)].rate;
+  const double rate = current_rate(flow);
   for (const Hop* hop = begin(f); hop != end(f); ++hop) {
     Link& link = links_[to_index(hop->link)];
+    if (!link.is_touched && link.group == 0 && !link.has_changed && flow.bottleneck != kNone) continue;
     touch(link, hop->link);
     link.free += rate;
     ++link.count;
   }
+}
+
+double FairFlows::current_rate(const Flow& flow) const {
+  return flow.bottleneck == kNone ? 0 : links_[to_index(flow.bottleneck)].rate;
 }
 
 // Progressive filling: the link with the least free bandwidth per flow determines the rates of its flows.
@@ -305,6 +312,7 @@ void FairFlows::solve() {
       flow.new_rate = rate;
       for (const Hop* hop = begin(f); hop != end(f); ++hop) {
         Link& crossed = links_[to_index(hop->link)];
+        if (!crossed.is_touched) continue;
         crossed.left -= rate;
         --crossed.unserved;
         crossed.fastest = rate;  // rates that are set later are no lower
@@ -355,6 +363,40 @@ bool FairFlows::release_unfair_groups() {
     }
   }
   return shared_.size() > before;
+}
+
+// Adds the changes of rates to the loads of links that were left out. If the new rates exceed some of these links,
+// touches them instead, and returns false.
+bool FairFlows::add_to_other_links() {
+  std::vector<int>& exceeded = exceeded_;
+  exceeded.clear();
+  const auto for_other_links = [&](auto&& visit) {
+    for (int f : shared_) {
+      const double change = flows_[to_index(f)].new_rate - current_rate(flows_[to_index(f)]);
+      for (const Hop* hop = begin(f); hop != end(f); ++hop)
+        if (!links_[to_index(hop->link)].is_touched) visit(links_[to_index(hop->link)], hop->link, change);
+    }
+  };
+  const auto is_exceeded = [&](const Link& link) { return link.load > link.bandwidth * (1 + kSame); };
+  for_other_links([&](Link& link, int l, double change) {
+    link.load += change;
+    if (is_exceeded(link)) exceeded.push_back(l);
+  });
+  const auto is_within = [&](int l) { return !is_exceeded(links_[to_index(l)]); };
+  exceeded.erase(std::remove_if(exceeded.begin(), exceeded.end(), is_within), exceeded.end());
+  if (exceeded.empty()) return true;
+  for_other_links([&](Link& link, int, double change) { link.load -= change; });
+  for (int l : exceeded) {
+    Link& link = links_[to_index(l)];
+    if (link.is_touched) continue;
+    touch(link, l);
+    for (int f : link.flows) {
+      if (!flows_[to_index(f)].is_shared_out) continue;
+      link.free += current_rate(flows_[to_index(f)]);
+      ++link.count;
+    }
+  }
+  return false;
 }
 
 void FairFlows::commit() {

@@ -6,8 +6,9 @@
 // is faster (Bertsekas and Gallager, Data Networks, section 6.5.2). Flows with the same bottleneck have the same rate,
 // and are kept together as its group. When a flow starts or ends, the solver first computes new rates only for the
 // groups of its links, with all other rates fixed. Then it checks every touched link. If a group has lost its
-// bottleneck, or could be faster, the group is added and the rates are computed again. This is exact, and mostly ends
-// after the first group. A solver that follows every shared link would compute all flows of the network again.
+// bottleneck, or could be faster, the group is added and the rates are computed again. Links that are no bottleneck are
+// added only if the new rates exceed them. This is exact, and mostly ends after the first group. A solver that follows
+// every shared link would compute all flows of the network again.
 //
 // A group counts the bytes served to each of its flows. A flow ends when this count has grown by its bytes, so a change
 // of the group's rate requires no work per flow.
@@ -119,6 +120,8 @@ class FairFlows {
   void solve();
   int tightest();
   bool release_unfair_groups();
+  bool add_to_other_links();
+  double current_rate(const Flow& flow) const;
   void commit();
   void serve(Link& link);
   void find_end(int link);
@@ -145,6 +148,7 @@ class FairFlows {
   LinkEnds ends_;               // of the links with a group
   std::vector<int> shared_;     // flows whose rates are being computed
   std::vector<int> touched_;    // their links
+  std::vector<int> exceeded_;   // links that new rates exceed
   // A heap of what each of many touched links leaves to each of its flows, with the link. Not all are current.
   std::vector<std::pair<double, int>> shares_;
 };
