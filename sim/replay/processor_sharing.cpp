@@ -157,7 +157,7 @@ void ProcessorSharing::run_many(const SharingFlow* flows, std::size_t count, dou
                                 std::vector<double>& ends_s) {
   order_.resize(count);
   for (std::size_t i = 0; i < count; ++i) order_[i] = {flows[i].start_s, i};
-  std::sort(order_.begin(), order_.end());
+  std::stable_sort(order_.begin(), order_.end());  // on such starts, std::sort falls back to a slower heap sort
   endings_.clear();
   double now_s = 0, served = 0;
   const auto end_next = [&] {
