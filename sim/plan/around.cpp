@@ -256,11 +256,11 @@ class Around {
     }
     if (!is_any_priced)
       for (Choice& choice : choices) choice.cost = choice.cost_high = 0;
-    const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices);
-    if (best.empty()) return;
-    told.recommended = rows[best[0]];
-    told.then_time_s = choices[best[0]].time_s;
-    told.then_cost = choices[best[0]].cost == kUnknownCost ? 0 : choices[best[0]].cost;
+    const std::optional<std::size_t> best = best_feasible(plan_.objective, choices);
+    if (!best) return;
+    told.recommended = rows[*best];
+    told.then_time_s = choices[*best].time_s;
+    told.then_cost = choices[*best].cost == kUnknownCost ? 0 : choices[*best].cost;
   }
 
   // Adds what-ifs about prices. They change costs but no times, and all points are read once for all of them.
@@ -390,8 +390,9 @@ std::vector<std::size_t> nearest_to_frontier(const PlanResult& result, std::size
   std::vector<std::pair<double, std::size_t>> near;
   for (std::size_t i = 0; i < result.rows.size(); ++i)
     if (result.rows.state(i).is_ok()) near.emplace_back(distance_to_frontier(choice_of(i), frontier), i);
-  std::sort(near.begin(), near.end());
-  if (near.size() > most) near.resize(most);
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(most, near.size()));
+  std::partial_sort(near.begin(), end, near.end());
+  near.erase(end, near.end());
   std::vector<std::size_t> nearest;
   for (const auto& [distance, i] : near) nearest.push_back(i);
   return nearest;

@@ -1,55 +1,39 @@
 #include "sim/plan/frontier.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
-#include <numeric>
-#include <tuple>
+#include <map>
+#include <utility>
 
 namespace lockstep::sim::plan {
 namespace {
 
-std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
-  std::vector<std::size_t> indices(points.size());
-  std::iota(indices.begin(), indices.end(), std::size_t{0});
-  return indices;
-}
+using Key = std::pair<double, double>;
 
-// Returns those of `order` that are on its frontier, in ascending order of time.
-std::vector<std::size_t> find_frontier(const std::vector<Choice>& points, std::vector<std::size_t> order) {
-  std::vector<std::size_t> frontier;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::tie(points[a].time_s, points[a].cost, a) < std::tie(points[b].time_s, points[b].cost, b);
-  });
-  double cheapest = std::numeric_limits<double>::infinity();
-  for (std::size_t i : order) {
-    if (!frontier.empty() && points[i].cost >= cheapest) continue;
-    cheapest = points[i].cost;
-    frontier.push_back(i);
-  }
-  return frontier;
-}
-
-constexpr std::size_t kManyPoints = 10000;  // sorting fewer takes no time
-constexpr std::size_t kSampled = 1000;
-
-// Returns the points that may be on the frontier, usually few. It leaves out a point if a sampled point is faster and
-// costs no more.
-std::vector<std::size_t> find_candidates(const std::vector<Choice>& points) {
-  std::vector<std::size_t> sample, left;
-  for (std::size_t i = 0; i < points.size(); i += points.size() / kSampled) sample.push_back(i);
-  sample = find_frontier(points, std::move(sample));  // costs fall with time
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto slower = std::lower_bound(sample.begin(), sample.end(), points[i].time_s,
-                                         [&](std::size_t s, double time_s) { return points[s].time_s < time_s; });
-    if (slower == sample.begin() || points[*(slower - 1)].cost > points[i].cost) left.push_back(i);
-  }
-  return left;
+// Returns the quantity that the objective minimises, then the other one.
+Key key_of(const Objective& objective, const Choice& point) {
+  return objective.wants_least_time() ? Key{point.time_s, point.cost} : Key{point.cost, point.time_s};
 }
 
 }  // namespace
 
 std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
-  return find_frontier(points, points.size() < kManyPoints ? all_indices(points) : find_candidates(points));
+  std::map<double, std::size_t> frontier;  // by time; costs fall
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Choice& point = points[i];
+    auto slower = frontier.upper_bound(point.time_s);
+    if (slower != frontier.begin()) {
+      const auto faster = std::prev(slower);
+      if (points[faster->second].cost <= point.cost) continue;
+      if (faster->first == point.time_s) slower = faster;
+    }
+    while (slower != frontier.end() && points[slower->second].cost >= point.cost) slower = frontier.erase(slower);
+    frontier.emplace_hint(slower, point.time_s, i);
+  }
+  std::vector<std::size_t> indices;
+  for (const auto& [time_s, i] : frontier) indices.push_back(i);
+  return indices;
 }
 
 double distance_to_frontier(const Choice& point, const std::vector<Choice>& frontier) {
@@ -92,17 +76,33 @@ bool meets(const Objective& objective, const Choice& point) {
 }
 
 bool is_better(const Objective& objective, const Choice& a, const Choice& b) {
-  return objective.wants_least_time() ? std::tie(a.time_s, a.cost) < std::tie(b.time_s, b.cost)
-                                      : std::tie(a.cost, a.time_s) < std::tie(b.cost, b.time_s);
+  return key_of(objective, a) < key_of(objective, b);
 }
 
-std::vector<std::size_t> rank_feasible(const Objective& objective, const std::vector<Choice>& points) {
-  std::vector<std::size_t> order;
-  for (std::size_t i : all_indices(points))
-    if (meets(objective, points[i])) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return is_better(objective, points[a], points[b]); });
-  return order;
+std::optional<std::size_t> best_feasible(const Objective& objective, const std::vector<Choice>& points,
+                                         const std::function<bool(std::size_t)>& is_candidate) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (meets(objective, points[i]) && (!best || is_better(objective, points[i], points[*best])) && is_candidate(i))
+      best = i;
+  return best;
+}
+
+std::vector<std::size_t> best_of_groups(const Objective& objective, const std::vector<Choice>& points,
+                                        const std::vector<std::uint32_t>& groups) {
+  constexpr auto kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> best_of;  // by group
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!meets(objective, points[i])) continue;
+    if (groups[i] >= best_of.size()) best_of.resize(groups[i] + std::size_t{1}, kNone);
+    std::size_t& best = best_of[groups[i]];
+    if (best == kNone || is_better(objective, points[i], points[best])) best = i;
+  }
+  best_of.erase(std::remove(best_of.begin(), best_of.end(), kNone), best_of.end());
+  std::sort(best_of.begin(), best_of.end(), [&](std::size_t a, std::size_t b) {
+    return std::make_pair(key_of(objective, points[a]), a) < std::make_pair(key_of(objective, points[b]), b);
+  });
+  return best_of;
 }
 
 std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points) {

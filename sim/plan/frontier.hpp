@@ -2,6 +2,8 @@
 // Selects points by time and cost: the Pareto frontier, points that may still belong to it, and those that answer an
 // objective. It needs only numbers, no simulation.
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -38,8 +40,16 @@ bool meets(const Objective& objective, const Choice& point);
 /// True if `a` serves the objective better than `b`: by its quantity, then by the other one.
 bool is_better(const Objective& objective, const Choice& a, const Choice& b);
 
-/// Returns the points that meet the objective, best first; of equally good ones the lower index first.
-std::vector<std::size_t> rank_feasible(const Objective& objective, const std::vector<Choice>& points);
+/// Returns the best point that meets the objective and for which `is_candidate` returns true. Among equally good points
+/// it returns the first.
+std::optional<std::size_t> best_feasible(
+    const Objective& objective, const std::vector<Choice>& points,
+    const std::function<bool(std::size_t)>& is_candidate = [](std::size_t) { return true; });
+
+/// Returns the best point of each group among those that meet the objective. The best group comes first; equally good
+/// points are in the order of their indices. `groups`: the group of each point, numbered from 0.
+std::vector<std::size_t> best_of_groups(const Objective& objective, const std::vector<Choice>& points,
+                                        const std::vector<std::uint32_t>& groups);
 
 /// Returns the point that misses a deadline or budget by the least; none if there are no points.
 std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <utility>
 
 #include "engine/base/format_printf.hpp"
 #include "engine/base/statistics.hpp"
@@ -25,6 +25,7 @@ class Planner {
 
   PlanResult work_out() {
     predict_coarsely();
+    look();
     while (refine(to_refine())) {
     }
     note_refining();
@@ -59,14 +60,17 @@ class Planner {
     watch_.show(so_far.result_);
   }
 
-  // Updates the points that take part in the choice: their rows, times and costs.
+  // Lists the points that take part in the choice, with their machines, times and costs.
   void look() {
     rows_.clear();
     choices_.clear();
+    machines_.clear();
     for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-      if (!result_.rows.state(i).is_ok()) continue;
+      const RowState& row = result_.rows.state(i);
+      if (!row.is_ok()) continue;
       rows_.push_back(i);
-      choices_.push_back(result_.rows.state(i).choice());
+      choices_.push_back(row.choice());
+      machines_.push_back(row.machine);
     }
     const auto is_priced = [&](std::size_t i) { return result_.rows.state(i).is_priced; };
     if (std::none_of(rows_.begin(), rows_.end(), is_priced)) return;
@@ -74,21 +78,37 @@ class Planner {
       if (!is_priced(rows_[i])) choices_[i].cost = choices_[i].cost_high = kUnknownCost;
   }
 
+  // Takes over the time and cost of a point that was refined. Its machine and whether it has a price do not change.
+  void look_at(std::size_t row) {
+    const RowState& state = result_.rows.state(row);
+    if (!state.is_ok()) return look();
+    Choice& choice =
+        choices_[static_cast<std::size_t>(std::lower_bound(rows_.begin(), rows_.end(), row) - rows_.begin())];
+    const Choice before = std::exchange(choice, state.choice());
+    if (!state.is_priced) {
+      choice.cost = before.cost;
+      choice.cost_high = before.cost_high;
+    }
+  }
+
   // Returns the rows to refine next: the frontier, the best two under the objective, the best of each machine. If all
   // of these are refined, returns neighbours within the error of the coarse prediction.
   std::vector<std::size_t> to_refine() {
-    look();
     std::vector<std::size_t> chosen;
     const auto choose = [&](std::size_t i) {
       if (!choices_[i].is_refined && std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
     };
     for (std::size_t i : pareto_frontier(choices_)) choose(i);
-    const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices_);
-    for (std::size_t i = 0; i < best.size() && i < 2; ++i) choose(best[i]);
-    if (const auto second = runner_up(best)) choose(*second);
-    for (std::size_t i : first_of_machines(best)) choose(i);
-    if (best.empty())
+    const std::vector<std::size_t> best = best_of_compared_machines();
+    if (best.empty()) {
       if (const auto near = closest(plan_.objective, choices_)) choose(*near);
+    } else {
+      choose(best[0]);
+      if (const auto second = best_feasible(plan_.objective, choices_, [&](std::size_t i) { return i != best[0]; }))
+        choose(*second);
+      if (const auto second = runner_up(best[0])) choose(*second);
+      for (std::size_t i : best) choose(i);
+    }
     if (chosen.empty()) {
       const std::vector<std::size_t> near = neighbours(choices_, std::max(plan_.refine.analytic_error, error()));
       const std::size_t most = static_cast<std::size_t>(plan_.refine.most),
@@ -107,22 +127,18 @@ class Planner {
     return differs(a.time_s, b.time_s) || (std::isfinite(a.cost) && differs(a.cost, b.cost));
   }
 
-  std::optional<std::size_t> runner_up(const std::vector<std::size_t>& best) const {
-    for (std::size_t i = 1; i < best.size(); ++i)
-      if (is_another(choices_[best[0]], choices_[best[i]])) return best[i];
-    return std::nullopt;
+  // Returns the best point that differs from the very best one.
+  std::optional<std::size_t> runner_up(std::size_t best) const {
+    return best_feasible(plan_.objective, choices_,
+                         [&](std::size_t i) { return is_another(choices_[best], choices_[i]); });
   }
 
-  // Returns the best point of every machine that the answer compares.
-  std::vector<std::size_t> first_of_machines(const std::vector<std::size_t>& best) const {
-    std::set<std::uint32_t> seen;
-    std::vector<std::size_t> first;
-    for (std::size_t i : best) {
-      const RowState& row = result_.rows.state(rows_[i]);
-      if (!row.is_listed_machine && seen.size() == kMachinesCompared) break;
-      if (seen.insert(row.machine).second) first.push_back(i);
-    }
-    return first;
+  // Returns the best point of every machine that the answer compares, best machine first.
+  std::vector<std::size_t> best_of_compared_machines() const {
+    std::vector<std::size_t> best;
+    for (std::size_t i : best_of_groups(plan_.objective, choices_, machines_))
+      if (result_.rows.state(rows_[i]).is_listed_machine || best.size() < kMachinesCompared) best.push_back(i);
+    return best;
   }
 
   double error() const { return errors_.empty() ? 0 : *std::max_element(errors_.begin(), errors_.end()); }
@@ -140,6 +156,7 @@ class Planner {
       if (outcome.is_ok() && outcome.fidelity != plan_.refine.coarse)
         errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
     }
+    for (std::size_t row : rows) look_at(row);
     result_.refined_points += rows.size();
     return true;
   }
@@ -174,19 +191,21 @@ class Planner {
     }
     for (std::size_t i = 0; i < rows_.size(); ++i)
       result_.rows.state(rows_[i]).meets_objective = meets(plan_.objective, choices_[i]);
-    const std::vector<std::size_t> best = rank_feasible(plan_.objective, choices_);
-    if (!best.empty()) result_.recommended = rows_[best[0]];
-    if (const auto second = runner_up(best)) result_.runner_up = rows_[*second];
-    if (best.empty())
-      if (const auto near = closest(plan_.objective, choices_)) result_.closest = rows_[*near];
+    if (const auto best = best_feasible(plan_.objective, choices_)) {
+      result_.recommended = rows_[*best];
+      if (const auto second = runner_up(*best)) result_.runner_up = rows_[*second];
+    } else if (const auto near = closest(plan_.objective, choices_)) {
+      result_.closest = rows_[*near];
+    }
   }
 
   const PlanSpec& plan_;
   Evaluation& evaluation_;
   const PlanWatch& watch_;
   PlanResult result_;
-  std::vector<std::size_t> rows_;  // row of each element of choices_
+  std::vector<std::size_t> rows_;  // row of each element of the next two
   std::vector<Choice> choices_;
+  std::vector<std::uint32_t> machines_;
   std::vector<double> errors_;
   std::size_t neighbours_ = 0;
   std::size_t left_out_ = 0;

@@ -11,9 +11,7 @@
 namespace lockstep::sim::replay {
 namespace {
 
-constexpr double kSame = 1e-11;        // rates and loads that differ by less (relatively) count as equal
 constexpr double kSameTime_s = 1e-12;  // as SimGrid is configured in sim/messages/engine.cpp
-constexpr std::size_t kMany = 32;      // with more touched links, a queue finds the tightest
 
 }  // namespace
 
@@ -93,7 +91,12 @@ void FairFlows::make_limit(int l) {
     const auto last = links_of_routes_.begin() + static_cast<std::ptrdiff_t>(route.last);
     if (std::find(first, last, l) == last) continue;
     enter(f, l);
-    if (flow.bottleneck != kNone) links_[to_index(l)].load += links_[to_index(flow.bottleneck)].rate;
+    if (flow.bottleneck != kNone) {
+      links_[to_index(l)].load += links_[to_index(flow.bottleneck)].rate;
+    } else {
+      ++links_[to_index(l)].started;
+      change(l);
+    }
   }
 }
 
@@ -123,10 +126,10 @@ int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
     const int l = links_of_routes_[i];
     if (!is_limit_[to_index(l)]) continue;
     enter(f, l);
+    ++links_[to_index(l)].started;
     change(l);
   }
   if (most_bytes_per_s < kInfinity) enter(f, throttle(most_bytes_per_s));
-  started_.push_back(f);
   return f;
 }
 
@@ -214,158 +217,6 @@ std::vector<FairFlows::FlowState> FairFlows::states(double now_s) {
   return all;
 }
 
-void FairFlows::settle() {
-  if (changed_.empty()) return;
-  for (int l : changed_) {
-    links_[to_index(l)].has_changed = false;
-    release(l);
-  }
-  changed_.clear();
-  for (int f : started_) share_out(f);
-  started_.clear();
-  do {
-    solve();
-  } while (release_unfair_groups());
-  commit();
-}
-
-// Unfixes the rates of the flows in the link's group, so that solve() computes them again.
-void FairFlows::release(int l) {
-  Link& link = links_[to_index(l)];
-  if (link.is_released) return;
-  link.is_released = true;
-  touch(link, l);
-  if (link.group == 0) return;
-  for (int f : link.flows)
-    if (flows_[to_index(f)].bottleneck == l) share_out(f);
-}
-
-void FairFlows::touch(Link& link, int l) {
-  if (link.is_touched) return;
-  link.is_touched = true;
-  link.free = link.bandwidth - link.load;
-  touched_.push_back(l);
-}
-
-void FairFlows::share_out(int f) {
-  Flow& flow = flows_[to_index(f)];
-  if (flow.is_shared_out) return;
-  flow.is_shared_out = true;
-  shared_.push_back(f);
-  const double rate = flow.bottleneck == kNone ? 0 : links_[to_index(flow.bottleneck)].rate;
-  for (const Hop* hop = begin(f); hop != end(f); ++hop) {
-    Link& link = links_[to_index(hop->link)];
-    touch(link, hop->link);
-    link.free += rate;
-    ++link.count;
-  }
-}
-
-// Progressive filling: the link with the least free bandwidth per flow determines the rates of its flows.
-void FairFlows::solve() {
-  shares_.clear();
-  for (int l : touched_) {
-    Link& link = links_[to_index(l)];
-    link.left = link.free;
-    link.unserved = link.count;
-    link.sets_rates = false;
-    if (touched_.size() > kMany && link.unserved > 0) shares_.emplace_back(link.left / link.unserved, l);
-  }
-  std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
-  for (int f : shared_) flows_[to_index(f)].new_bottleneck = kNone;
-  // The last flow often gets its rate long before every link has been looked at.
-  for (std::size_t unserved = shared_.size(); unserved > 0;) {
-    const int l = tightest();
-    Link& link = links_[to_index(l)];
-    const double rate = std::max(0.0, link.left / link.unserved);
-    link.sets_rates = true;
-    link.new_rate = rate;
-    for (int f : link.flows) {
-      Flow& flow = flows_[to_index(f)];
-      if (!flow.is_shared_out || flow.new_bottleneck != kNone) continue;
-      flow.new_bottleneck = l;
-      --unserved;
-      flow.new_rate = rate;
-      for (const Hop* hop = begin(f); hop != end(f); ++hop) {
-        links_[to_index(hop->link)].left -= rate;
-        --links_[to_index(hop->link)].unserved;
-      }
-    }
-  }
-}
-
-// Requires a flow without a new rate. A link's free bandwidth per flow never decreases while rates of other links are
-// fixed. So an outdated entry can only be too early in the queue.
-int FairFlows::tightest() {
-  while (!shares_.empty()) {
-    std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
-    const int l = shares_.back().second;
-    shares_.pop_back();
-    const Link& link = links_[to_index(l)];
-    if (link.unserved == 0) continue;
-    const double now = link.left / link.unserved;
-    if (shares_.empty() || now <= shares_.front().first) return l;
-    shares_.emplace_back(now, l);
-    std::push_heap(shares_.begin(), shares_.end(), std::greater<>());
-  }
-  int best = kNone;
-  double least = kInfinity;
-  for (int l : touched_) {
-    const Link& link = links_[to_index(l)];
-    if (link.unserved == 0 || link.left >= least * link.unserved) continue;
-    best = l;
-    least = link.left / link.unserved;
-  }
-  return best;
-}
-
-// Releases the groups of flows that have lost their bottleneck; returns false if there are none.
-bool FairFlows::release_unfair_groups() {
-  const std::size_t before = shared_.size();
-  for (std::size_t t = 0; t < touched_.size(); ++t) {  // release() appends to touched_
-    const int l = touched_[t];
-    Link& link = links_[to_index(l)];
-    const bool has_group = link.group > 0 && !link.is_released;
-    if (has_group && (link.sets_rates || std::abs(link.left) > kSame * link.bandwidth)) release(l);
-    if (!link.sets_rates) continue;
-    for (int f : link.flows) {
-      const Flow& flow = flows_[to_index(f)];
-      if (!flow.is_shared_out && links_[to_index(flow.bottleneck)].rate > link.new_rate * (1 + kSame))
-        release(flow.bottleneck);
-    }
-  }
-  return shared_.size() > before;
-}
-
-void FairFlows::commit() {
-  for (int l : touched_) serve(links_[to_index(l)]);
-  for (int f : shared_) {
-    Flow& flow = flows_[to_index(f)];
-    flow.is_shared_out = false;
-    if (flow.bottleneck == flow.new_bottleneck) continue;
-    double left = flow.ends_at_bytes;
-    if (flow.bottleneck != kNone) {
-      left -= links_[to_index(flow.bottleneck)].served_bytes;
-      --links_[to_index(flow.bottleneck)].group;
-    }
-    Link& link = links_[to_index(flow.new_bottleneck)];
-    flow.bottleneck = flow.new_bottleneck;
-    flow.ends_at_bytes = link.served_bytes + left;
-    ++link.group;
-    link.endings.push({flow.ends_at_bytes, {f, ++flow.move}});
-  }
-  for (int f : shared_) links_[to_index(flows_[to_index(f)].bottleneck)].rate = flows_[to_index(f)].new_rate;
-  for (int l : touched_) {
-    Link& link = links_[to_index(l)];
-    link.load = link.flows.empty() ? 0 : link.bandwidth - link.left;
-    link.is_touched = link.is_released = false;
-    link.count = 0;
-    find_end(l);
-  }
-  shared_.clear();
-  touched_.clear();
-}
-
 // Updates the bytes that the group has been served.
 void FairFlows::serve(Link& link) {
   if (link.group > 0) link.served_bytes += link.rate * (now_s_ - link.since_s);
@@ -375,7 +226,8 @@ void FairFlows::serve(Link& link) {
 void FairFlows::find_end(int l) {
   Link& link = links_[to_index(l)];
   if (link.group == 0) {
-    if (!link.endings.empty()) link.endings = {};
+    if (link.endings.empty() && link.rate == 0) return;
+    link.endings = {};
     link.served_bytes = link.rate = 0;
     ends_.set(l, kInfinity);
     return;

@@ -6,8 +6,9 @@
 // is faster (Bertsekas and Gallager, Data Networks, section 6.5.2). Flows with the same bottleneck have the same rate,
 // and are kept together as its group. When a flow starts or ends, the solver first computes new rates only for the
 // groups of its links, with all other rates fixed. Then it checks every touched link. If a group has lost its
-// bottleneck, or could be faster, the group is added and the rates are computed again. This is exact, and mostly ends
-// after the first group. A solver that follows every shared link would compute all flows of the network again.
+// bottleneck, or could be faster, the group is added and the rates are computed again. Links that are no bottleneck are
+// added only if the new rates exceed them. This is exact, and mostly ends after the first group. A solver that follows
+// every shared link would compute all flows of the network again.
 //
 // A group counts the bytes served to each of its flows. A flow ends when this count has grown by its bytes, so a change
 // of the group's rate requires no work per flow.
@@ -78,6 +79,7 @@ class FairFlows {
     double bandwidth = 0;
     double load = 0;
     std::vector<int> flows;  // all that cross the link, if it is a limit
+    int started = 0;         // number of them that started since the link was last released
     bool is_throttle = false;
 
     // The group of the flows whose bottleneck it is.
@@ -90,10 +92,11 @@ class FairFlows {
     // Valid while rates are computed:
     bool is_touched = false;
     bool is_released = false;
-    double free = 0;   // bandwidth that flows with fixed rates leave
-    int count = 0;     // flows without fixed rates
-    double left = 0;   // unused part of `free`
-    int unserved = 0;  // part of `count` without a new rate
+    double free = 0;     // bandwidth that flows with fixed rates leave
+    int count = 0;       // flows without fixed rates
+    double left = 0;     // unused part of `free`
+    int unserved = 0;    // part of `count` without a new rate
+    double fastest = 0;  // highest new rate of its flows
     bool sets_rates = false;
     double new_rate = 0;  // that the link sets
     bool has_changed = false;
@@ -112,10 +115,13 @@ class FairFlows {
   void settle();
   void touch(Link& link, int number);
   void share_out(int flow);
+  void release_changed_links();
   void release(int link);
   void solve();
   int tightest();
   bool release_unfair_groups();
+  bool add_to_other_links();
+  double current_rate(const Flow& flow) const;
   void commit();
   void serve(Link& link);
   void find_end(int link);
@@ -139,10 +145,10 @@ class FairFlows {
   std::vector<int> throttles_;  // unused ones, of one flow each
   std::vector<int> unused_;     // numbers of flows
   std::vector<int> changed_;    // links with new or ended flows since the last settling
-  std::vector<int> started_;    // flows without a rate
   LinkEnds ends_;               // of the links with a group
   std::vector<int> shared_;     // flows whose rates are being computed
   std::vector<int> touched_;    // their links
+  std::vector<int> exceeded_;   // links that new rates exceed
   // A heap of what each of many touched links leaves to each of its flows, with the link. Not all are current.
   std::vector<std::pair<double, int>> shares_;
 };

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <queue>
-#include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/enqueued.hpp"
 #include "sim/replay/gpu_compute.hpp"
+#include "sim/replay/gpu_jitter.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/limits.hpp"
 #include "sim/replay/message_flows.hpp"
@@ -37,7 +37,7 @@ class FlowJob {
   FlowJob(const JobToReplay& job, int number, int jobs, MessageFlows& flows, const ReplayOptions& options)
       : program_(*job.program),
         cluster_(*job.cluster),
-        jitter_(*job.jitter),
+        jitter_(*job.jitter, program_.gpus),
         options_(options),
         number_(number),
         jobs_(jobs),
@@ -219,7 +219,7 @@ class FlowJob {
 
   void compute(int strand, const Work& work) {
     const int gpu = gpu_of(strand);
-    const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
+    const double seconds = work.seconds * jitter_.find_factor(gpu, work.iteration * program_.draws + work.draw);
     replay_.compute_s[to_index(work.iteration)] += seconds / program_.gpus;
     replay_.events += 1;
     if (!(seconds > 0)) return end(strand);
@@ -419,7 +419,7 @@ class FlowJob {
 
   const Program& program_;
   const Cluster& cluster_;
-  const Jitter& jitter_;
+  GpuJitter jitter_;
   const ReplayOptions& options_;
   const int number_, jobs_;
   const double starts_s_;

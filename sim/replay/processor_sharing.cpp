@@ -1,9 +1,8 @@
 #include "sim/replay/processor_sharing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
-#include <numeric>
-#include <queue>
 #include <utility>
 
 #include "sim/replay/limits.hpp"
@@ -14,9 +13,9 @@ namespace {
 constexpr double kSame = 1e-12;   // relative: rounding
 constexpr std::size_t kFew = 48;  // up to this number of flows, every event may visit all
 
-bool are_alike(const std::vector<SharingFlow>& flows) {
-  const SharingFlow& first = flows.front();
-  return std::all_of(flows.begin() + 1, flows.end(), [&first](const SharingFlow& flow) {
+bool are_equal(const SharingFlow* flows, std::size_t count) {
+  const SharingFlow& first = *flows;
+  return std::all_of(flows + 1, flows + count, [&first](const SharingFlow& flow) {
     return flow.start_s == first.start_s && flow.bytes == first.bytes &&
            flow.most_bytes_per_s == first.most_bytes_per_s;
   });
@@ -48,105 +47,135 @@ void run_two(const SharingFlow& first, const SharingFlow& second, double bandwid
   if (second_s > together_s) second_end_s += (second.bytes - second_rate * together_s) / second_alone;
 }
 
-}  // namespace
-
-void ProcessorSharing::run(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s) {
-  ends_s.resize(flows.size());
-  if (flows.empty()) return;
-  if (are_alike(flows)) {
-    const SharingFlow& one = flows.front();
-    const double rate = std::min(one.most_bytes_per_s, bandwidth / static_cast<double>(flows.size()));
-    std::fill(ends_s.begin(), ends_s.end(), one.start_s + one.bytes / rate);
-  } else if (flows.size() == 2) {
-    const bool is_in_order = flows[0].start_s <= flows[1].start_s;
-    const std::size_t first = is_in_order ? 0 : 1, second = 1 - first;
-    run_two(flows[first], flows[second], bandwidth, ends_s[first], ends_s[second]);
-  } else if (flows.size() <= kFew) {
-    run_few(flows, bandwidth, ends_s);
-  } else {
-    run_many(flows, bandwidth, ends_s);
-  }
-}
-
-void ProcessorSharing::run_few(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s) {
-  const std::size_t n = flows.size();
-  order_.resize(n);
-  left_.resize(n);
-  rate_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    left_[i] = flows[i].bytes;
-    std::size_t place = i;
-    for (; place > 0 && flows[order_[place - 1]].start_s > flows[i].start_s; --place) order_[place] = order_[place - 1];
-    order_[place] = i;
-  }
-  active_.clear();
-  double now_s = flows[order_.front()].start_s;
-  for (std::size_t next = 0; next < n || !active_.empty();) {
-    if (active_.empty()) now_s = std::max(now_s, flows[order_[next]].start_s);
-    while (next < n && flows[order_[next]].start_s <= now_s) active_.push_back(order_[next++]);
-    share_out(flows, bandwidth);
-    double step_s = next < n ? flows[order_[next]].start_s - now_s : kInfinity;
-    for (const std::size_t i : active_) step_s = std::min(step_s, left_[i] / rate_[i]);
-    now_s += step_s;
-    std::size_t kept = 0;
-    for (const std::size_t i : active_) {
-      left_[i] -= rate_[i] * step_s;
-      if (left_[i] <= kSame * flows[i].bytes)
-        ends_s[i] = now_s;
-      else
-        active_[kept++] = i;
-    }
-    active_.resize(kept);
-  }
-}
+struct ActiveFlow {
+  std::size_t number;
+  double most_bytes_per_s;
+  double left;  // bytes
+  double rate;
+};
 
 // A flow that can use less than an equal part of the rest gets its maximum. Repeats until no such flow is left.
-void ProcessorSharing::share_out(const std::vector<SharingFlow>& flows, double bandwidth) {
+void set_rates(ActiveFlow* first, ActiveFlow* last, double bandwidth) {
   double free = bandwidth;
-  std::size_t open = active_.size();
-  for (const std::size_t i : active_) rate_[i] = 0;
+  std::size_t open = static_cast<std::size_t>(last - first);
+  double share = free / static_cast<double>(open);
+  for (ActiveFlow* flow = first; flow != last; ++flow) flow->rate = 0;
   for (bool has_changed = true; has_changed && open > 0;) {
     has_changed = false;
-    const double share = free / static_cast<double>(open);
-    for (const std::size_t i : active_) {
-      if (rate_[i] > 0 || flows[i].most_bytes_per_s > share) continue;
-      rate_[i] = flows[i].most_bytes_per_s;
-      free -= rate_[i];
+    for (ActiveFlow* flow = first; flow != last; ++flow) {
+      if (flow->rate > 0 || flow->most_bytes_per_s > share) continue;
+      flow->rate = flow->most_bytes_per_s;
+      free -= flow->rate;
       --open;
       has_changed = true;
     }
+    if (has_changed) share = free / static_cast<double>(open);
   }
-  for (const std::size_t i : active_)
-    if (rate_[i] == 0) rate_[i] = free / static_cast<double>(open);
+  for (ActiveFlow* flow = first; flow != last; ++flow)
+    if (flow->rate == 0) flow->rate = share;
+}
+
+// Requires at most kFew flows.
+void run_few(const SharingFlow* flows, std::size_t count, double bandwidth, double* ends_s) {
+  std::array<std::size_t, kFew> order;  // by start
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t place = i;
+    for (; place > 0 && flows[order[place - 1]].start_s > flows[i].start_s; --place) order[place] = order[place - 1];
+    order[place] = i;
+  }
+  std::array<ActiveFlow, kFew> active;
+  std::size_t actives = 0;
+  double now_s = 0;
+  for (std::size_t next = 0; next < count || actives > 0;) {
+    if (actives == 0) now_s = std::max(now_s, flows[order[next]].start_s);
+    for (; next < count && flows[order[next]].start_s <= now_s; ++next) {
+      const SharingFlow& flow = flows[order[next]];
+      active[actives++] = {order[next], flow.most_bytes_per_s, flow.bytes, 0};
+    }
+    ActiveFlow* const last = active.data() + actives;
+    set_rates(active.data(), last, bandwidth);
+    double step_s = next < count ? flows[order[next]].start_s - now_s : kInfinity;
+    for (const ActiveFlow* flow = active.data(); flow != last; ++flow)
+      step_s = std::min(step_s, flow->left / flow->rate);
+    now_s += step_s;
+    std::size_t kept = 0;
+    for (ActiveFlow* flow = active.data(); flow != last; ++flow) {
+      flow->left -= flow->rate * step_s;
+      if (flow->left <= kSame * flows[flow->number].bytes)
+        ends_s[flow->number] = now_s;
+      else
+        active[kept++] = *flow;
+    }
+    actives = kept;
+  }
+}
+
+}  // namespace
+
+void ProcessorSharing::run(const SharingFlow* flows, std::size_t count, double bandwidth, std::vector<double>& ends_s) {
+  if (ends_s.size() < count) ends_s.resize(count);
+  if (count == 0) return;
+  if (are_equal(flows, count)) {
+    const double rate = std::min(flows->most_bytes_per_s, bandwidth / static_cast<double>(count));
+    std::fill_n(ends_s.begin(), count, flows->start_s + flows->bytes / rate);
+  } else if (count == 2) {
+    const std::size_t first = flows[0].start_s <= flows[1].start_s ? 0 : 1, second = 1 - first;
+    run_two(flows[first], flows[second], bandwidth, ends_s[first], ends_s[second]);
+  } else if (count <= kFew) {
+    run_few(flows, count, bandwidth, ends_s.data());
+  } else {
+    run_many(flows, count, bandwidth, ends_s);
+  }
+}
+
+void ProcessorSharing::Endings::push(const Ending& ending) {
+  if (first_ == in_order_.size() || ending.first >= in_order_.back().first) {
+    in_order_.push_back(ending);
+    return;
+  }
+  others_.push_back(ending);
+  std::push_heap(others_.begin(), others_.end(), std::greater<>());
+}
+
+ProcessorSharing::Ending ProcessorSharing::Endings::pop() {
+  if (is_next_in_order()) return in_order_[first_++];
+  std::pop_heap(others_.begin(), others_.end(), std::greater<>());
+  const Ending ending = others_.back();
+  others_.pop_back();
+  return ending;
+}
+
+void ProcessorSharing::Endings::clear() {
+  in_order_.clear();
+  others_.clear();
+  first_ = 0;
 }
 
 // Let v be the bytes served to every active flow since the first began. Then a flow that starts at v ends at v + its
 // bytes.
-void ProcessorSharing::run_many(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s) {
-  order_.resize(flows.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::sort(order_.begin(), order_.end(),
-            [&flows](std::size_t a, std::size_t b) { return flows[a].start_s < flows[b].start_s; });
-  using Ending = std::pair<double, std::size_t>;
-  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> under_way;
+void ProcessorSharing::run_many(const SharingFlow* flows, std::size_t count, double bandwidth,
+                                std::vector<double>& ends_s) {
+  order_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) order_[i] = {flows[i].start_s, i};
+  std::stable_sort(order_.begin(), order_.end());  // on such starts, std::sort falls back to a slower heap sort
+  endings_.clear();
   double now_s = 0, served = 0;
   const auto end_next = [&] {
-    const auto [at_bytes, i] = under_way.top();
-    now_s += (at_bytes - served) * static_cast<double>(under_way.size()) / bandwidth;
+    const double active = static_cast<double>(endings_.size());
+    const auto [at_bytes, i] = endings_.pop();
+    now_s += (at_bytes - served) * active / bandwidth;
     served = at_bytes;
-    under_way.pop();
     ends_s[i] = std::max(now_s, flows[i].start_s + flows[i].bytes / flows[i].most_bytes_per_s);
   };
-  for (const std::size_t i : order_) {
-    const double start_s = flows[i].start_s;
-    while (!under_way.empty() &&
-           now_s + (under_way.top().first - served) * static_cast<double>(under_way.size()) / bandwidth <= start_s)
+  for (const auto& [start_s, i] : order_) {
+    while (!endings_.empty() &&
+           now_s + (endings_.least() - served) * static_cast<double>(endings_.size()) / bandwidth <= start_s)
       end_next();
-    if (!under_way.empty()) served += (start_s - now_s) * bandwidth / static_cast<double>(under_way.size());
+    if (!endings_.empty()) served += (start_s - now_s) * bandwidth / static_cast<double>(endings_.size());
     now_s = start_s;
-    under_way.push({served + flows[i].bytes, i});
+    endings_.push({served + flows[i].bytes, i});
   }
-  while (!under_way.empty()) end_next();
+  while (!endings_.empty()) end_next();
 }
 
 }  // namespace lockstep::sim::replay

@@ -1,6 +1,7 @@
 #include "sim/replay/shared_rounds.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -48,148 +49,6 @@ std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, doubl
 
 }  // namespace
 
-// Stores the crossings of each link consecutively, with links in the order in which messages first cross them.
-void RoundOfMessages::gather() {
-  served_.clear();
-  for (const Message& message : messages_)
-    for (const int* link = message.links; link != message.links + message.link_count; ++link) {
-      int& place = place_of_[to_index(*link)];
-      if (place < 0) {
-        place = static_cast<int>(served_.size());
-        served_.push_back({*link, 0, 0, 0, 0, 0});
-      }
-      ++served_[to_index(place)].last;
-    }
-  // If a link carries a single message, it may be delayed on other links of its route.
-  std::size_t first = 0, kept = 0;
-  for (const Served link : served_) {
-    place_of_[to_index(link.link)] = link.last > 1 ? static_cast<int>(kept) : -1;
-    if (link.last < 2) continue;
-    served_[kept++] = {link.link, first, first, 0, 0, 0};
-    first += link.last;
-  }
-  served_.resize(kept);
-  crossings_.resize(first);
-  for (std::size_t m = 0; m < messages_.size(); ++m)
-    for (const int* link = messages_[m].links; link != messages_[m].links + messages_[m].link_count; ++link)
-      if (const int place = place_of_[to_index(*link)]; place >= 0)
-        crossings_[served_[to_index(place)].last++] = {static_cast<int>(m), kInfinity, 0};
-  for (const Served& link : served_) place_of_[to_index(link.link)] = -1;
-}
-
-void RoundOfMessages::forget_messages_of_owned_links() {
-  for (std::size_t link = 0; link < is_apart_.size(); ++link)
-    is_apart_[link] = owners_.has_owner(static_cast<int>(link));
-}
-
-void RoundOfMessages::share_out(Served& link, bool is_last) {
-  if (is_last && crossings_[link.first].rate == kInfinity) return;  // too wide to delay any flow
-  const double bandwidth = cluster_.link_bandwidth(link.link);
-  flows_.clear();
-  double together = 0;
-  bool is_as_before = is_last;  // other links delay none of the flows
-  for (std::size_t c = link.first; c < link.last; ++c) {
-    const std::size_t m = to_index(crossings_[c].message);
-    double most = messages_[m].most_bytes_per_s;
-    const double elsewhere = crossings_[c].rate > least_[m] ? least_[m] : second_[m];
-    is_as_before = is_as_before && elsewhere >= most;
-    if (is_last) most = std::min(most, elsewhere);
-    flows_.push_back({messages_[m].start_s, messages_[m].bytes, most});
-    together += most;
-  }
-  if (is_as_before) {
-    for (std::size_t c = link.first; c < link.last; ++c) {
-      double& end_s = ends_s_[to_index(crossings_[c].message)];
-      end_s = std::max(end_s, crossings_[c].end_s);
-    }
-    return;
-  }
-  if (!is_last) find_earlier(link);
-  flows_.insert(flows_.end(), earlier_flows_.begin() + static_cast<std::ptrdiff_t>(link.first_earlier),
-                earlier_flows_.begin() + static_cast<std::ptrdiff_t>(link.last_earlier));
-  together += link.earlier_bytes_per_s;
-  if (!is_last && together <= bandwidth * (1 + kCapacityTolerance)) return;
-  sharing_.run(flows_, bandwidth, flow_ends_s_);
-  for (std::size_t c = link.first, i = 0; c < link.last; ++c, ++i) {
-    const std::size_t m = to_index(crossings_[c].message);
-    if (is_last) {
-      ends_s_[m] = std::max(ends_s_[m], flow_ends_s_[i]);
-      continue;
-    }
-    crossings_[c].end_s = flow_ends_s_[i];
-    crossings_[c].rate = flows_[i].bytes / (flow_ends_s_[i] - flows_[i].start_s);
-    if (crossings_[c].rate < least_[m]) {
-      second_[m] = least_[m];
-      least_[m] = crossings_[c].rate;
-    } else {
-      second_[m] = std::min(second_[m], crossings_[c].rate);
-    }
-  }
-}
-
-// Finds the unsent rest of earlier messages when the first of flows_ starts, and forgets those that have ended by then.
-void RoundOfMessages::find_earlier(Served& link) {
-  link.first_earlier = link.last_earlier = earlier_flows_.size();
-  if (is_apart_[to_index(link.link)]) return;
-  std::vector<Earlier>& earlier = earlier_[to_index(link.link)];
-  if (earlier.empty()) return;
-  double first_s = kInfinity;
-  for (const SharingFlow& flow : flows_) first_s = std::min(first_s, flow.start_s);
-  std::size_t kept = 0;
-  for (const Earlier& message : earlier) {
-    const double start_s = std::max(first_s, message.start_s);
-    if (message.end_s <= start_s) continue;
-    earlier_flows_.push_back({start_s, message.bytes_per_s * (message.end_s - start_s), message.bytes_per_s});
-    link.earlier_bytes_per_s += message.bytes_per_s;
-    earlier[kept++] = message;
-  }
-  earlier.resize(kept);
-  link.last_earlier = earlier_flows_.size();
-}
-
-// Loads the lists of links that follow in served_ into the processor's caches. They lie apart in memory, so that waiting
-// for them would take half of the time on some 100,000 links.
-void RoundOfMessages::prefetch_earlier(std::size_t behind) const {
-  constexpr std::size_t kAhead = 12, kMost = 9, kOfLine = 3;  // links; messages; messages on a line of the cache
-  const std::size_t far = behind + 2 * kAhead, near = behind + kAhead;
-  if (far < served_.size()) __builtin_prefetch(&earlier_[to_index(served_[far].link)]);
-  if (near >= served_.size()) return;
-  const std::vector<Earlier>& list = earlier_[to_index(served_[near].link)];
-  for (std::size_t i = 0; i < std::min(kMost, list.size()); i += kOfLine) __builtin_prefetch(&list[i]);
-}
-
-void RoundOfMessages::keep_for_later(const Served& link) {
-  if (is_apart_[to_index(link.link)]) return;
-  std::vector<Earlier>& earlier = earlier_[to_index(link.link)];
-  for (std::size_t c = link.first; c < link.last; ++c) {
-    const Message& message = messages_[to_index(crossings_[c].message)];
-    const double end_s = ends_s_[to_index(crossings_[c].message)];
-    earlier.push_back({message.start_s, end_s, message.bytes / (end_s - message.start_s)});
-  }
-}
-
-const std::vector<double>& RoundOfMessages::ends_s() {
-  const std::size_t n = messages_.size();
-  ends_s_.resize(n);
-  for (std::size_t m = 0; m < n; ++m)
-    ends_s_[m] = messages_[m].start_s + messages_[m].bytes / messages_[m].most_bytes_per_s;
-  gather();
-  if (served_.empty()) return ends_s_;
-  least_.assign(n, kInfinity);
-  second_.assign(n, kInfinity);
-  earlier_flows_.clear();
-  for (std::size_t i = 0; i < served_.size(); ++i) {
-    prefetch_earlier(i);
-    share_out(served_[i], false);
-  }
-  for (Served& link : served_) share_out(link, true);
-  for (std::size_t i = 0; i < served_.size(); ++i) {
-    prefetch_earlier(i);
-    keep_for_later(served_[i]);
-  }
-  return ends_s_;
-}
-
 SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round,
                        const SharedPlan* alike)
     : reduction_rate_(reduction_rate) {
@@ -202,22 +61,38 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
     call_transfer_s_ = plan.call ? plan.call->transfer_s : 0;
     first_rank_ = plan.ranks;
   }
+  const std::vector<double> at_once(to_index(plan.ranks), 0);
   const auto ends_alone = [&](const Step& step) {
-    std::vector<double> ends_s = ends_of(step, std::vector<double>(to_index(plan.ranks), 0), round);
-    round.forget_earlier();
+    find_ends(step, at_once, round);
+    round.forget_earlier(*step.layout);
+    std::vector<double> ends_s;
+    for_messages(step, round, [&](int, int, double end_s) { ends_s.push_back(end_s); });
     return ends_s;
   };
   const std::vector<bool> shared = alike ? std::vector<bool>() : links_to_share(plan, cluster, call_transfer_s_);
   LinkOwners owners(cluster);
   ByShape<Shape> shapes;
+  std::map<std::vector<const Shape*>, std::shared_ptr<const RoundLayout>> layouts;  // of rounds without empty messages
   for (const Phase& phase : plan.phases) {
-    Step step{{}, {}, phase.rounds};
+    Step step{{}, {}, phase.rounds, nullptr};
     for (const auto& transfers : phase.transfers.blocks()) {
       const std::shared_ptr<const Shape> shape = alike ? alike->steps_[steps_.size()].blocks[step.blocks.size()].shape
                                                        : shapes.of(transfers, [&](const Transfers::Block& block) {
                                                            return shape_of(block, cluster, shared, owners, round);
                                                          });
       step.blocks.push_back({shape, transfers});
+    }
+    const Step* const other = alike ? &alike->steps_[steps_.size()] : nullptr;
+    if (has_empty_messages(step)) {
+      step.layout = std::make_shared<const RoundLayout>(layout_of(step, plan.ranks, cluster));
+    } else if (other && !has_empty_messages(*other)) {
+      step.layout = other->layout;
+    } else {
+      std::vector<const Shape*> key;
+      for (const Block& block : step.blocks) key.push_back(block.shape.get());
+      std::shared_ptr<const RoundLayout>& known = layouts[key];
+      if (!known) known = std::make_shared<const RoundLayout>(layout_of(step, plan.ranks, cluster));
+      step.layout = known;
     }
     if (phase.rounds > 1 && step.blocks.size() == 1) {
       const Shape& shape = *step.blocks.front().shape;
@@ -268,10 +143,33 @@ SharedPlan::Shape SharedPlan::shape_of(const Transfers::Block& transfers, const 
   return shape;
 }
 
-const std::vector<double>& SharedPlan::ends_of(const Step& step, const std::vector<double>& times_s,
-                                               RoundOfMessages& round) const {
+bool SharedPlan::has_empty_messages(const Step& step) {
+  const auto is_empty = [](const Run& run) { return run.bytes <= 0; };
+  return std::any_of(step.blocks.begin(), step.blocks.end(), [&](const Block& block) {
+    return std::any_of(block.transfers->runs().begin(), block.transfers->runs().end(), is_empty);
+  });
+}
+
+// Messages without bytes meet no others.
+RoundLayout SharedPlan::layout_of(const Step& step, int ranks, const Cluster& cluster) {
+  std::vector<MessageLinks> messages;
+  for (const Block& block : step.blocks) {
+    const Shape& shape = *block.shape;
+    std::size_t i = 0;
+    for (const Run& run : block.transfers->runs())
+      for (const std::size_t end = i + to_index(run.count); i < end; ++i)
+        messages.push_back({shape.src[i],
+                            run.bytes > 0 ? static_cast<int>(shape.first_link[i + 1] - shape.first_link[i]) : 0,
+                            shape.links.data() + shape.first_link[i]});
+  }
+  return lay_out_round(messages, ranks, cluster);
+}
+
+void SharedPlan::find_ends(const Step& step, const std::vector<double>& times_s, RoundOfMessages& round) const {
   std::vector<RoundOfMessages::Message>& messages = round.messages();
-  messages.clear();
+  const std::vector<std::uint32_t>& place_of = step.layout->place_of;
+  messages.resize(place_of.size());
+  auto place = place_of.begin();
   for (const Block& block : step.blocks) {
     const Shape& shape = *block.shape;
     std::size_t i = 0;
@@ -281,13 +179,21 @@ const std::vector<double>& SharedPlan::ends_of(const Step& step, const std::vect
       if (call_transfer_s_ > 0) most = bytes / call_transfer_s_;
       if (call_transfer_s_ == 0 && run.reduces && reduction_rate_ > 0) most = reduction_rate_;
       for (const std::size_t end = i + to_index(run.count); i < end; ++i)
-        messages.push_back(
-            {std::max(times_s[to_index(shape.src[i])], times_s[to_index(shape.dst[i])]) + shape.latency_s[i], bytes,
-             std::min(most, shape.bytes_per_s[i]), shape.links.data() + shape.first_link[i],
-             run.bytes > 0 ? static_cast<int>(shape.first_link[i + 1] - shape.first_link[i]) : 0});
+        messages[*place++] = {
+            std::max(times_s[to_index(shape.src[i])], times_s[to_index(shape.dst[i])]) + shape.latency_s[i], bytes,
+            std::min(most, shape.bytes_per_s[i])};
     }
   }
-  return round.ends_s();
+  round.find_ends(*step.layout);
+}
+
+// Calls visit(sender, receiver, end) for each message of the step's latest round.
+template <typename Visit>
+void SharedPlan::for_messages(const Step& step, RoundOfMessages& round, Visit&& visit) {
+  auto place = step.layout->place_of.begin();
+  for (const Block& block : step.blocks)
+    for (std::size_t i = 0; i < block.shape->src.size(); ++i)
+      visit(block.shape->src[i], block.shape->dst[i], round.messages()[*place++].end_s);
 }
 
 void SharedPlan::run_step(const Step& step, std::vector<double>& times_s, RoundOfMessages& round,
@@ -297,14 +203,12 @@ void SharedPlan::run_step(const Step& step, std::vector<double>& times_s, RoundO
     return;
   }
   for (int left = step.rounds; left > 0; --left) {
-    const std::vector<double>& ends_s = ends_of(step, times_s, round);
-    events += static_cast<std::int64_t>(ends_s.size());
+    find_ends(step, times_s, round);
+    events += static_cast<std::int64_t>(step.layout->place_of.size());
     const std::vector<double> entered_s = left > 1 ? times_s : std::vector<double>();
-    std::size_t message = 0;
-    for (const Block& block : step.blocks)
-      for (std::size_t i = 0; i < block.shape->src.size(); ++i, ++message)
-        for (int rank : {block.shape->src[i], block.shape->dst[i]})
-          times_s[to_index(rank)] = std::max(times_s[to_index(rank)], ends_s[message]);
+    for_messages(step, round, [&](int src, int dst, double end_s) {
+      for (int rank : {src, dst}) times_s[to_index(rank)] = std::max(times_s[to_index(rank)], end_s);
+    });
     if (left == 1) break;
     double least = kInfinity, most = 0;
     const auto look_at_members = [&](auto&& what) {

@@ -21,80 +21,12 @@
 #include "sim/collective/plan.hpp"
 #include "sim/replay/block_shapes.hpp"
 #include "sim/replay/link_owners.hpp"
-#include "sim/replay/processor_sharing.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/ring.hpp"
+#include "sim/replay/round_layout.hpp"
+#include "sim/replay/round_of_messages.hpp"
 
 namespace lockstep::sim::replay {
-
-/// The messages of a round that may meet; reuses the memory of earlier rounds.
-class RoundOfMessages {
- public:
-  explicit RoundOfMessages(const Cluster& cluster)
-      : cluster_(cluster),
-        place_of_(static_cast<std::size_t>(cluster.link_count()), -1),
-        earlier_(static_cast<std::size_t>(cluster.link_count())),
-        owners_(cluster),
-        is_apart_(static_cast<std::size_t>(cluster.link_count()), false) {}
-
-  struct Message {
-    double start_s;
-    double bytes;
-    double most_bytes_per_s;
-    const int* links;  ///< links that may be filled
-    int link_count;
-  };
-  std::vector<Message>& messages() { return messages_; }
-  /// The ranks at the ends of all messages; SharedPlan records them.
-  LinkOwners& owners() { return owners_; }
-  /// Tells that all plans are laid out and that each rank is in one round at a time. So a rank's own links carry no
-  /// messages of earlier rounds, which need not be kept.
-  void forget_messages_of_owned_links();
-  /// When each message ends.
-  const std::vector<double>& ends_s();
-  /// Forgets the messages of earlier rounds, including the latest.
-  void forget_earlier() {
-    for (const Served& link : served_) earlier_[static_cast<std::size_t>(link.link)].clear();
-  }
-
- private:
-  struct Crossing {
-    int message;
-    double rate;   // mean, given by this link if no other link delays its flows
-    double end_s;  // under the same assumption
-  };
-  struct Served {
-    int link;
-    std::size_t first, last;                  // in crossings_
-    std::size_t first_earlier, last_earlier;  // in earlier_flows_
-    double earlier_bytes_per_s;               // of these together
-  };
-  // A message of an earlier round on a link.
-  struct Earlier {
-    double start_s, end_s;
-    double bytes_per_s;
-  };
-  void gather();
-  void share_out(Served& link, bool is_last);
-  void find_earlier(Served& link);
-  void prefetch_earlier(std::size_t behind) const;
-  void keep_for_later(const Served& link);
-
-  const Cluster& cluster_;
-  std::vector<int> place_of_;  // by link, in served_
-  std::vector<Message> messages_;
-  std::vector<double> ends_s_;
-  std::vector<Served> served_;
-  std::vector<Crossing> crossings_;
-  std::vector<std::vector<Earlier>> earlier_;  // by link
-  std::vector<SharingFlow> earlier_flows_;     // what this round's links still have to carry of them
-  LinkOwners owners_;
-  std::vector<bool> is_apart_;          // by link: rounds never meet on it
-  std::vector<double> least_, second_;  // by message: rates that its links gave it
-  std::vector<SharingFlow> flows_;
-  std::vector<double> flow_ends_s_;
-  ProcessorSharing sharing_;
-};
 
 class SharedPlan {
  public:
@@ -128,12 +60,16 @@ class SharedPlan {
     std::vector<Block> blocks;
     std::vector<Ring> rings;  // if the rounds are rings
     int rounds;
+    std::shared_ptr<const RoundLayout> layout;
   };
   Shape shape_of(const Transfers::Block& transfers, const Cluster& cluster, const std::vector<bool>& shared,
                  LinkOwners& owners, RoundOfMessages& round);
   void run_step(const Step& step, std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events) const;
-  const std::vector<double>& ends_of(const Step& step, const std::vector<double>& times_s,
-                                     RoundOfMessages& round) const;
+  static bool has_empty_messages(const Step& step);
+  static RoundLayout layout_of(const Step& step, int ranks, const Cluster& cluster);
+  void find_ends(const Step& step, const std::vector<double>& times_s, RoundOfMessages& round) const;
+  template <typename Visit>
+  static void for_messages(const Step& step, RoundOfMessages& round, Visit&& visit);
   static void note(const Step& step, const std::vector<double>& entered_s, const std::vector<double>& times_s, int work,
                    std::vector<GpuTimeline>& timelines);
 

@@ -2,6 +2,8 @@
 #include "sim/plan/frontier.hpp"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "engine/base/random.hpp"
 #include "tests/catch.hpp"
@@ -57,16 +59,8 @@ TEST_CASE("law: each of very many points is on the frontier, or a point of the f
       points[i].cost = i % seed == 1 ? sim::kUnknownCost : points[i].cost + std::ceil(400 / points[i].time_s);
     const std::vector<std::size_t> all = sim::pareto_frontier(points);
     REQUIRE(all.size() > 5);
-    std::vector<std::size_t> kept;  // few enough to be compared without a sample
-    std::vector<Choice> few;
-    for (std::size_t i = 0; i < points.size(); ++i)
-      if (i % (4 + seed) == 0 || std::find(all.begin(), all.end(), i) != all.end()) {
-        kept.push_back(i);
-        few.push_back(points[i]);
-      }
-    std::vector<std::size_t> of_few = sim::pareto_frontier(few);
-    for (std::size_t& i : of_few) i = kept[i];
-    CHECK(of_few == all);
+    for (std::size_t f = 1; f < all.size(); ++f) CHECK(points[all[f - 1]].time_s < points[all[f]].time_s);
+    for (std::size_t f = 1; f < all.size(); ++f) CHECK(points[all[f - 1]].cost > points[all[f]].cost);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const bool is_beaten = std::any_of(all.begin(), all.end(), [&](std::size_t f) {
         return f == i || beats(points[f], points[i]) || (f < i && is_alike(points[f], points[i]));
@@ -132,7 +126,7 @@ TEST_CASE("neighbours are the unrefined points nearer than the error, nearest fi
   }
 }
 
-TEST_CASE("the best of a ranking meets the objective and no point that meets it is better") {
+TEST_CASE("the best point, and the best of each group, are those that a ranking of all points puts first") {
   const std::vector<Objective> objectives{{ObjectiveKind::least_time, 0, 0, false},
                                           {ObjectiveKind::least_cost, 0, 0, false},
                                           {ObjectiveKind::least_cost_by_deadline, 8, 0, false},
@@ -142,26 +136,43 @@ TEST_CASE("the best of a ranking meets the objective and no point that meets it 
   for (const Objective& objective : objectives) {
     const bool by_time =
         objective.kind == ObjectiveKind::least_time || objective.kind == ObjectiveKind::least_time_in_budget;
+    const auto meets = [&](const Choice& p) {
+      if (objective.kind == ObjectiveKind::least_cost_by_deadline)
+        return (objective.is_cautious ? p.time_s_high : p.time_s) <= 8;
+      if (objective.kind == ObjectiveKind::least_time_in_budget)
+        return (objective.is_cautious ? p.cost_high : p.cost) <= 8;
+      return true;
+    };
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       const std::vector<Choice> points = random_points(seed, 1 + seed % 40);
-      const std::vector<std::size_t> order = sim::rank_feasible(objective, points);
-      std::size_t meeting = 0;
-      for (const Choice& p : points) {
-        bool meets = true;
-        if (objective.kind == ObjectiveKind::least_cost_by_deadline)
-          meets = (objective.is_cautious ? p.time_s_high : p.time_s) <= 8;
-        if (objective.kind == ObjectiveKind::least_time_in_budget)
-          meets = (objective.is_cautious ? p.cost_high : p.cost) <= 8;
-        meeting += meets;
-        if (meets) {
-          const Choice& best = points[order.at(0)];
-          CHECK((by_time ? best.time_s <= p.time_s : best.cost <= p.cost));
-        }
+      std::vector<std::uint32_t> groups;
+      for (std::uint64_t i = 0; i < points.size(); ++i)
+        groups.push_back(static_cast<std::uint32_t>(7 * random_uniform(seed, 4, i)));
+      std::vector<std::size_t> ranked;
+      for (std::size_t i = 0; i < points.size(); ++i)
+        if (meets(points[i])) ranked.push_back(i);
+      std::sort(ranked.begin(), ranked.end(), [&](std::size_t a, std::size_t b) {
+        const Choice &p = points[a], &q = points[b];
+        return by_time ? std::make_tuple(p.time_s, p.cost, a) < std::make_tuple(q.time_s, q.cost, b)
+                       : std::make_tuple(p.cost, p.time_s, a) < std::make_tuple(q.cost, q.time_s, b);
+      });
+      std::vector<std::size_t> first_of_groups;
+      std::set<std::uint32_t> seen;
+      for (std::size_t i : ranked)
+        if (seen.insert(groups[i]).second) first_of_groups.push_back(i);
+      CHECK(sim::best_of_groups(objective, points, groups) == first_of_groups);
+      for (std::size_t place = 0; place <= std::min<std::size_t>(2, ranked.size()); ++place) {
+        const auto is_behind = [&](std::size_t i) {
+          return std::find(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(place), i) ==
+                 ranked.begin() + static_cast<std::ptrdiff_t>(place);
+        };
+        const std::optional<std::size_t> best = sim::best_feasible(objective, points, is_behind);
+        CHECK(best.has_value() == (place < ranked.size()));
+        if (best) CHECK(*best == ranked[place]);
       }
-      CHECK(order.size() == meeting);
       // No point beats the cheapest one that meets a deadline: it is on the frontier, or equal to a point that is.
-      if (!order.empty())
-        for (const Choice& p : points) CHECK(!(beats(p, points[order[0]]) && sim::meets(objective, p)));
+      if (!ranked.empty())
+        for (const Choice& p : points) CHECK(!(beats(p, points[ranked[0]]) && sim::meets(objective, p)));
     }
   }
 }
@@ -169,7 +180,7 @@ TEST_CASE("the best of a ranking meets the objective and no point that meets it 
 TEST_CASE("where nothing meets a deadline the closest is the fastest") {
   const std::vector<Choice> points{{10, 12, 1, 1, true}, {7, 30, 5, 5, true}, {9, 10, 2, 2, true}};
   Objective objective{ObjectiveKind::least_cost_by_deadline, 5, 0, false};
-  CHECK(sim::rank_feasible(objective, points).empty());
+  CHECK(!sim::best_feasible(objective, points));
   CHECK(sim::closest(objective, points) == 1);
   objective.is_cautious = true;
   CHECK(sim::closest(objective, points) == 2);

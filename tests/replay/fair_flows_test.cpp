@@ -71,12 +71,13 @@ TEST_CASE("three flows on two links, by hand") {
 }
 
 TEST_CASE("rates are max-min fair after every start and end, and flows get exactly their bytes") {
-  for (unsigned seed = 1; seed <= 12; ++seed) {
+  for (unsigned seed = 1; seed <= 24; ++seed) {
+    const bool are_links_equal = seed > 12;  // so that many flows have equal rates
     INFO("seed " << seed);
     std::mt19937 random(seed);
     const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
     std::vector<double> bandwidth;
-    for (int l = 0; l < 12; ++l) bandwidth.push_back(1 + draw(40));
+    for (int l = 0; l < 12; ++l) bandwidth.push_back(are_links_equal ? 12 : 1 + draw(40));
     FairFlows flows(bandwidth);
     std::map<int, Running> running;
     double now_s = 0;
@@ -87,7 +88,7 @@ TEST_CASE("rates are max-min fair after every start and end, and flows get exact
         for (int l = 0; l < 12; ++l)
           if (draw(5) == 0) links.push_back(l);
         if (links.empty()) links.push_back(draw(12));
-        const double bytes = 1 + draw(100);
+        const double bytes = are_links_equal ? 24 * (1 + draw(3)) : 1 + draw(100);
         const double most = draw(4) == 0 ? 1 + draw(10) : 1e9;
         const int flow = flows.start(flows.add_route(links), bytes, most);
         REQUIRE(running.emplace(flow, Running{links, bytes, most}).second);

@@ -1,6 +1,8 @@
 // Shared links approximated round by round: exact if all ranks are equivalent, approximate otherwise.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "engine/base/random.hpp"
 #include "sim/collective/collectives.hpp"
@@ -11,6 +13,7 @@
 #include "sim/program/programs.hpp"
 #include "sim/replay/processor_sharing.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/round_layout.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
 #include "tests/replay/table.hpp"
@@ -22,7 +25,7 @@ namespace {
 
 std::vector<double> shared(const std::vector<SharingFlow>& flows, double bandwidth) {
   std::vector<double> ends_s;
-  ProcessorSharing().run(flows, bandwidth, ends_s);
+  ProcessorSharing().run(flows.data(), flows.size(), bandwidth, ends_s);
   return ends_s;
 }
 
@@ -76,6 +79,75 @@ TEST_CASE("law: a shared link serves all bytes, no faster than its bandwidth, an
     CHECK(*std::max_element(ends_s.begin(), ends_s.end()) <= 1 + 10 + 1e-9);  // all have begun after a second
     for (std::size_t i = 0; i < flows.size(); ++i)
       CHECK(ends_s[i] >= flows[i].start_s + flows[i].bytes / bandwidth * (1 - 1e-9));
+  }
+}
+
+TEST_CASE("law: many flows on a link end when a simulation of all of their events ends them") {
+  for (std::uint64_t trial = 0; trial < 12; ++trial) {
+    std::vector<SharingFlow> flows;
+    for (std::uint64_t i = 0; i < 60 + 10 * trial; ++i) {
+      // In every third trial all carry the same bytes, in another third some were sent earlier and carry a rest.
+      const double bytes = trial % 3 == 0 || (trial % 3 == 1 && i > 20) ? 5 : 1 + 10 * random_uniform(31, trial, i);
+      const double start_s = trial % 3 == 1 && i < 10 ? 0 : 10 * random_uniform(30, trial, i);
+      flows.push_back({start_s, bytes, 1e9});
+    }
+    const double bandwidth = 20;
+    const std::vector<double> ends_s = shared(flows, bandwidth);
+    std::vector<double> left, expected_s(flows.size(), 0);
+    for (const SharingFlow& flow : flows) left.push_back(flow.bytes);
+    for (double now_s = 0;;) {
+      double step_s = 1e9;
+      double active = 0;
+      for (std::size_t i = 0; i < flows.size(); ++i) {
+        if (left[i] > 0 && flows[i].start_s <= now_s) ++active;
+        if (flows[i].start_s > now_s) step_s = std::min(step_s, flows[i].start_s - now_s);
+      }
+      for (std::size_t i = 0; i < flows.size(); ++i)
+        if (left[i] > 0 && flows[i].start_s <= now_s) step_s = std::min(step_s, left[i] * active / bandwidth);
+      if (step_s == 1e9) break;
+      for (std::size_t i = 0; i < flows.size(); ++i) {
+        if (!(left[i] > 0 && flows[i].start_s <= now_s)) continue;
+        left[i] -= step_s * bandwidth / active;
+        if (left[i] > 1e-9) continue;
+        left[i] = 0;
+        expected_s[i] = now_s + step_s;
+      }
+      now_s += step_s;
+    }
+    for (std::size_t i = 0; i < flows.size(); ++i) CHECK(ends_s[i] == Approx(expected_s[i]).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("law: the layout of a round has each message once, and each link that two or more of them cross") {
+  const Cluster cluster(tests::pcie_cluster(2, 8), 16);
+  std::vector<std::vector<int>> links_of;
+  std::vector<MessageLinks> messages;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const int src = static_cast<int>(16 * random_uniform(40, 0, i));
+    const int dst = (src + 1 + static_cast<int>(15 * random_uniform(41, 0, i))) % 16;
+    Route route;
+    cluster.find_message_route(cluster.gpu(src), cluster.gpu(dst), route);
+    links_of.push_back(route.links);
+    messages.push_back({src, 0, nullptr});
+  }
+  std::map<int, std::vector<std::uint32_t>> crossed;  // messages by link
+  for (std::uint32_t m = 0; m < messages.size(); ++m) {
+    messages[m].links = links_of[m].data();
+    messages[m].count = static_cast<int>(links_of[m].size());
+    for (int link : links_of[m]) crossed[link].push_back(m);
+  }
+  const RoundLayout layout = lay_out_round(messages, 16, cluster);
+  CHECK(std::set<std::uint32_t>(layout.place_of.begin(), layout.place_of.end()).size() == messages.size());
+  CHECK(*std::max_element(layout.place_of.begin(), layout.place_of.end()) == messages.size() - 1);
+  std::size_t shared_links = 0;
+  for (const auto& [link, all] : crossed) shared_links += all.size() > 1;
+  REQUIRE(layout.links.size() == shared_links + 1);
+  for (std::size_t l = 0; l < shared_links; ++l) {
+    CHECK(layout.links[l].bandwidth_bytes_per_s == cluster.link_bandwidth(layout.links[l].number));
+    std::vector<std::uint32_t> places;
+    for (std::uint32_t m : crossed.at(layout.links[l].number)) places.push_back(layout.place_of[m]);
+    CHECK(std::vector<std::uint32_t>(layout.crossings.begin() + layout.links[l].first,
+                                     layout.crossings.begin() + layout.links[l + 1].first) == places);
   }
 }
 
