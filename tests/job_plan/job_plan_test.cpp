@@ -134,7 +134,7 @@ TEST_CASE("a plan with a stage without layers: each point is the prediction of s
     INFO(outcome.why);
     const sim::QuantityPrediction samples = sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s;
     CHECK(outcome.samples_per_s() == Approx(samples.predicted).epsilon(1e-9));
-    CHECK(outcome.exposed_communication_s < outcome.compute_s);
+    CHECK(outcome.exposed_communication_s < 2 * outcome.compute_s);  // of the order of the links' times, not arbitrary
   }
 }
 
