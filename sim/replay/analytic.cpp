@@ -25,8 +25,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   LinkQueue links(program, costs, perturbation);
   const bool is_slowed = has_slowdowns(program);
   // GPUs run in lockstep, so one represents all. Its streams share it one after the other.
-  const int streams = static_cast<int>(program.streams.size());
-  InFlight in_flight(streams);
+  InFlight in_flight;
   WorkOrder order(program);
   for (int next = order.next(free_s, end_s); next >= 0; next = order.next(free_s, end_s)) {
     const std::size_t w = to_index(next);
@@ -49,14 +48,13 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
     const double start_s = std::max(start, input);
     end_s[w] = start_s + seconds;
     if (work.kind == Work::Kind::compute && is_slowed) {
-      end_s[w] = in_flight.end_s(work.stream, start_s, seconds);
+      end_s[w] = in_flight.end_s(0, start_s, seconds);
       const double slowed_s = end_s[w] - start_s - seconds;
       replay.slowed_s[to_index(work.iteration)] += slowed_s;
       replay.compute_s[to_index(work.iteration)] += slowed_s;
     } else if (work.kind == Work::Kind::collective) {
       end_s[w] = links.occupy(work.plan, start_s, end_s[w]);
-      for (int stream = 0; is_slowed && stream < streams; ++stream)
-        in_flight.add(stream, start_s + work.seconds * perturbation.latency, end_s[w], work.slows);
+      in_flight.add({start_s + work.seconds * perturbation.latency}, {end_s[w]}, work.slows);
     } else if (work.source != Work::Source::aside) {
       end_s[w] = links.occupy(work.source, start_s, end_s[w]);
     }

@@ -1,5 +1,6 @@
 #include "sim/replay/in_flight.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <set>
 
@@ -7,29 +8,63 @@
 
 namespace lockstep::sim::replay {
 
-void InFlight::add(int gpu, double start_s, double end_s, double slows) {
-  if (slows <= 1 || end_s <= start_s) return;
-  if (of_gpu_.empty()) of_gpu_.resize(gpus_);
-  of_gpu_[to_index(gpu)].push_back({start_s, end_s, slows});
+namespace {
+
+// Works until a collective begins, then more slowly until it ends, at most until nothing is left.
+inline void pass(double begin_s, double end_s, double slows, double& now_s, double& left_s) {
+  const double alone_s = std::min(left_s, std::max(0.0, begin_s - now_s));
+  now_s += alone_s;
+  left_s -= alone_s;
+  const double done_s = std::min(left_s, std::max(0.0, end_s - now_s) / slows);
+  now_s += done_s * slows;
+  left_s -= done_s;
 }
 
-double InFlight::end_s(int gpu, double start_s, double seconds) {
-  if (of_gpu_.empty()) return start_s + seconds;
-  std::vector<Interval>& intervals = of_gpu_[to_index(gpu)];
-  const auto is_over = [start_s](const Interval& interval) { return interval.end_s <= start_s; };
-  intervals.erase(intervals.begin(), std::find_if_not(intervals.begin(), intervals.end(), is_over));
+}  // namespace
+
+void InFlight::add(const std::vector<double>& starts_s, const std::vector<double>& ends_s, double slows) {
+  if (slows <= 1 || starts_s == ends_s) return;
+  collectives_.push_back({starts_s, ends_s, *std::min_element(starts_s.begin(), starts_s.end()),
+                          *std::max_element(ends_s.begin(), ends_s.end()), slows});
+}
+
+void InFlight::forget_until(double start_s) {
+  const auto is_over = [start_s](const Collective& collective) { return collective.latest_end_s <= start_s; };
+  collectives_.erase(std::remove_if(collectives_.begin(), collectives_.end(), is_over), collectives_.end());
+}
+
+double InFlight::end_s(int gpu, double start_s, double seconds) const {
   double now_s = start_s, left_s = seconds;
-  for (const Interval& interval : intervals) {
-    const double alone_s = std::max(0.0, interval.start_s - now_s);
-    if (left_s <= alone_s) break;
-    left_s -= alone_s;
-    now_s += alone_s;
-    const double done_beside_s = (interval.end_s - now_s) / interval.slows;
-    if (left_s <= done_beside_s) return now_s + left_s * interval.slows;
-    left_s -= done_beside_s;
-    now_s = interval.end_s;
-  }
+  for (const Collective& collective : collectives_)
+    pass(collective.starts_s[to_index(gpu)], collective.ends_s[to_index(gpu)], collective.slows, now_s, left_s);
   return now_s + left_s;
+}
+
+void InFlight::advance(int first, int end, double work_s, const std::vector<double>& factors,
+                       std::vector<double>& times_s) const {
+  constexpr int kBlock = 512;  // GPUs, whose arrays fit into the processor's first cache
+  using Seconds = Eigen::Array<double, Eigen::Dynamic, 1, 0, kBlock, 1>;
+  for (int from = first; from < end; from += kBlock) {
+    const int count = std::min(kBlock, end - from);
+    const auto block_of = [&](const std::vector<double>& values) {
+      return Eigen::Map<const Seconds>(values.data() + from, count);
+    };
+    Eigen::Map<Seconds> now_s(times_s.data() + from, count);
+    Seconds left_s = work_s * block_of(factors), alone_s, done_s;
+    const double earliest_s = now_s.minCoeff();
+    for (const Collective& collective : collectives_) {
+      if (collective.latest_end_s <= earliest_s) continue;
+      if (collective.earliest_start_s >= earliest_s && collective.earliest_start_s >= (now_s + left_s).maxCoeff())
+        break;
+      alone_s = (block_of(collective.starts_s) - now_s).max(0.0).min(left_s);
+      now_s += alone_s;
+      left_s -= alone_s;
+      done_s = ((block_of(collective.ends_s) - now_s).max(0.0) / collective.slows).min(left_s);
+      now_s += done_s * collective.slows;
+      left_s -= done_s;
+    }
+    now_s += left_s;
+  }
 }
 
 bool has_slowdowns(const Program& program) {

@@ -17,24 +17,28 @@
 
 namespace lockstep::sim::replay {
 
-/// Serves replays that process a program's work in the order of enqueueing. Compute is on one stream; with several
-/// streams, each counts as a GPU of its own.
+/// Serves replays that process a program's work in the order of enqueueing. Compute is on one stream.
 class InFlight {
  public:
-  explicit InFlight(int gpus) : gpus_(static_cast<std::size_t>(gpus)) {}
-
-  /// Adds a collective on `gpu` from start_s to end_s. Those of one GPU must not overlap, and must be added in order.
-  void add(int gpu, double start_s, double end_s, double slows);
-  /// Returns the end of work that takes `seconds` without collectives and starts at `start_s`. Starts on one GPU must
-  /// not decrease.
-  double end_s(int gpu, double start_s, double seconds);
+  /// Adds a collective that each GPU is in from starts_s to ends_s. Those of one GPU must not overlap, and must be added
+  /// in order. A GPU that is not in the collective ends it when it starts.
+  void add(const std::vector<double>& starts_s, const std::vector<double>& ends_s, double slows);
+  /// Forgets the collectives that all GPUs have left by `start_s`. No later work may start before it.
+  void forget_until(double start_s);
+  /// Returns the end of work that takes `seconds` without collectives and starts at `start_s`.
+  double end_s(int gpu, double start_s, double seconds) const;
+  /// Does the same on the GPUs from `first` to before `end`: times_s are starts and become ends. GPU i works for `work_s`
+  /// times factors[i] without collectives.
+  void advance(int first, int end, double work_s, const std::vector<double>& factors,
+               std::vector<double>& times_s) const;
+  bool is_empty() const { return collectives_.empty(); }
 
  private:
-  struct Interval {
-    double start_s, end_s, slows;
+  struct Collective {
+    std::vector<double> starts_s, ends_s;  // by GPU
+    double earliest_start_s, latest_end_s, slows;
   };
-  std::size_t gpus_;
-  std::vector<std::vector<Interval>> of_gpu_;  // those that end after the GPU's last start; empty before the first
+  std::vector<Collective> collectives_;
 };
 
 /// True if a collective of the program slows compute.

@@ -42,7 +42,6 @@ class MaxPlusReplay {
         meetings_(meetings),
         links_(cluster),
         is_slowed_(has_slowdowns(program)),
-        in_flight_(program.gpus),
         factors_(to_index(program.draws)) {
     if (meetings != Meetings::none) round_.emplace(cluster);
   }
@@ -267,11 +266,14 @@ class MaxPlusReplay {
     const Factors& factors = factors_of(work, range);
     const double work_s = work.seconds, busy = work_s * factors.sum;
     double slowed = 0;
-    if (is_slowed_)
-      for (int gpu = range.first; gpu < range.end; ++gpu)
-        slowed += beside_collectives(times[to_index(gpu)], gpu, work_s * factors.of_gpu[to_index(gpu)]);
-    else
+    if (is_slowed_ && range.first < range.end) in_flight_.forget_until(part_of(times, range).minCoeff());
+    if (in_flight_.is_empty()) {
       part_of(times, range) += work_s * part_of(factors.of_gpu, range);
+    } else {
+      const double before_s = part_of(times, range).sum();
+      in_flight_.advance(range.first, range.end, work_s, factors.of_gpu, times);
+      slowed = std::max(0.0, part_of(times, range).sum() - before_s - busy);
+    }
     replay_.compute_s[to_index(work.iteration)] += (busy + slowed) / program_.gpus;
     replay_.slowed_s[to_index(work.iteration)] += slowed / program_.gpus;
     replay_.events += range.end - range.first;
@@ -285,20 +287,12 @@ class MaxPlusReplay {
     replay_.events += program_.fed_gpus;
   }
 
-  // Advances the GPU's time by the work. Returns the seconds lost to collectives in flight.
-  double beside_collectives(double& time_s, int gpu, double seconds) {
-    const double start_s = time_s;
-    time_s = in_flight_.end_s(gpu, start_s, seconds);
-    return time_s - start_s - seconds;
-  }
-
   bool run_collective(int w, const GpuRange& range, std::vector<double>& times) {
     const Work& work = program_.work[to_index(w)];
     for (int gpu = range.first; gpu < range.end; ++gpu) times[to_index(gpu)] += work.seconds;
     const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
     const bool fits = run_plan(w, times);
-    for (std::size_t gpu = 0; fits && gpu < launched_s.size(); ++gpu)
-      in_flight_.add(static_cast<int>(gpu), launched_s[gpu], times[gpu], work.slows);
+    if (fits && work.slows > 1) in_flight_.add(launched_s, times, work.slows);
     return fits;
   }
 

@@ -113,13 +113,17 @@ TEST_CASE("compute that ends inside a collective takes longer by what it does th
 TEST_CASE("compute beside several collectives one after the other") {
   // In flight 1 to 2 s (2 times slower) and 2 to 4 s (4 times); 3 s of work from 0.5 s: 0.5 s alone, 0.5 s in the
   // first, 0.5 s in the second, 1.5 s after them: until 5.5 s.
-  InFlight in_flight(2);
-  in_flight.add(0, 1, 2, 2);
-  in_flight.add(0, 2, 4, 4);
+  InFlight in_flight;
+  in_flight.add({1, 1}, {2, 1}, 2);
+  in_flight.add({2, 1}, {4, 1}, 4);
   CHECK(in_flight.end_s(0, 0.5, 3) == Approx(5.5));
   CHECK(in_flight.end_s(1, 0.5, 3) == 3.5);  // another GPU's
   CHECK(in_flight.end_s(0, 5.5, 1) == 6.5);  // over
-  in_flight.add(0, 7, 8, 1);
+  in_flight.forget_until(3.5);
+  CHECK(in_flight.end_s(0, 3.5, 1) == Approx(4.875));  // 0.125 s in the second one, which is not over
+  in_flight.forget_until(4);
+  CHECK(in_flight.is_empty());
+  in_flight.add({7, 7}, {8, 8}, 1);
   CHECK(in_flight.end_s(0, 6.5, 1) == 7.5);
 }
 
