@@ -1,5 +1,7 @@
 // Facts that replace the software's defaults: fused layers are faster than layers in steps, and an exchange during the
 // backward pass is no slower than one after it. Then the calendar time of trainings whose split is searched.
+#include <algorithm>
+
 #include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 #include "sim/quantity/calendar.hpp"
@@ -140,4 +142,25 @@ TEST_CASE("the calendar time of fine-tuning, and of images, has no factor of tra
 }
 
 }  // namespace
+TEST_CASE("exchanges slow down transformers on several GPUs, split or whole, and no image networks", "[job]") {
+  const auto is_slowed = [](const std::string& model, int gpus, bool is_split) {
+    sim::JobQuestion job = small_job();
+    job.job.model.stated = model;
+    job.job.batch_per_gpu = 8;
+    job.gpus = {gpus};
+    if (is_split) job.job.split.give("tensor", 1);
+    if (is_split) job.job.split.give("sharding", "zero3");
+    const Json predictions = sim::job_json(sim::predict_job(job, catalogue(), 1), catalogue()).at("predictions");
+    const Json& inputs = predictions.at(0).at("assumptions");
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [](const Json& input) { return input.at("pointer") == sim::kSlowdownByExchanges; });
+  };
+  CHECK(is_slowed("bert_large", 8, false));
+  CHECK(is_slowed("vit_b16", 8, false));
+  CHECK(is_slowed("gpt2", 8, true));
+  CHECK_FALSE(is_slowed("gpt2", 1, true));
+  CHECK_FALSE(is_slowed("bert_large", 1, false));
+  CHECK_FALSE(is_slowed("resnet50", 8, false));
+}
+
 }  // namespace lockstep::tests
