@@ -18,6 +18,11 @@
 // backward pass of their chunk produces them. With /communication/overlap the exchanges run one after the other during
 // that pass, otherwise after it. Then first and last stage exchange the gradients of the tied embedding.
 //
+// Slowdown: While weights or gradients are exchanged, passes compute more slowly (SplitLinks::slowdown()). A pass that
+// needs c seconds alone takes c + (1 - 1/s) d, with s the slowdown and d the seconds of the exchange during the pass. In
+// a pipeline, the delay of a stage's last pass does not delay the stages before it. A replay counts that delay, and the
+// time in which an exchange waits for other ranks.
+//
 // Update: It starts when all stages have exchanged, because gradients are clipped by their norm over all.
 //
 // Weights: With zero1 and zero2 they are gathered before the next forward pass, or bucket by bucket during it with
