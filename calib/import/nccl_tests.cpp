@@ -419,7 +419,7 @@ class NcclTestsLog {
   std::string device_;
   std::vector<std::string> columns_;
   std::vector<Row> rows_;                     // of the run that is read
-  std::string what_;                          // type and reduction of all that is taken
+  std::string what_;                          // data type and reduction of the rows that were kept
   std::map<std::string, std::size_t> index_;  // of samples, by id
   Imported result_;
 };

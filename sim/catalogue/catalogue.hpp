@@ -87,7 +87,8 @@ struct Catalogue {
   /// The reason why GPUs of a node cannot have that link, with the links that they can have; empty: they can. Every GPU
   /// can have PCIe.
   std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
-  /// Returns the bandwidth of an NVLink between such GPUs. A bridge is as fast as the card's NVLinks.
+  /// Returns bandwidth and latency of an NVLink between such GPUs. A bridge has `share_of_bridge` of the bandwidth that
+  /// the GPU's `nvlink_bridge` gives.
   LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 

@@ -246,7 +246,7 @@ std::string key_of_argument(const std::string& name) {
 void read_factory(LaunchSettings& s) {
   const LaunchSetting given = s.at("factory");
   const std::string text = plain_text(given.value), name = text.substr(0, text.find('('));
-  std::string open_part;  // may give any argument
+  std::string open_part;  // a shell variable, which may stand for any arguments
   std::string inside = text.size() > name.size() ? text.substr(name.size() + 1) : "";
   inside = inside.substr(0, inside.rfind(')'));
   for (std::size_t begin = 0; begin < inside.size();) {

@@ -59,7 +59,7 @@ class ShellState {
   void forget_read_words(const ShellCommand& command);
   /// Runs cd, pushd or popd.
   void change_folder(const ShellCommand& command, bool is_sure);
-  /// Lists the folders of PYTHONPATH.
+  /// Adds the folders of PYTHONPATH to those in which files are sought.
   void name_python_folders(const Word& path);
   /// Returns the text of a file that the script wrote or that is in its folder; nullopt: there is none.
   std::optional<Word> file_text(const Word& path) const;

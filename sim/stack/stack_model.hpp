@@ -150,7 +150,7 @@ Wire wire_of(const StackModel& m);
 /// True if the job's only GPU copies its gradients to a server in host memory and waits for them.
 bool copies_to_server(const StackModel& m);
 CommunicationSpec communication_of(StackModel& m, const ClusterSpec& cluster);
-/// Replaces the all-reduce by rings.
+/// Sets the all-reduce to a ring: NCCL's ring if NCCL is modelled, else a plain one.
 void set_rings(CommunicationSpec& communication);
 /// Adds the job's all-reduce to the workload.
 Workload with_all_reduce(StackModel& m, Workload workload);
