@@ -23,7 +23,7 @@ def whole_sentences_of(paragraph):
     """Pairs of an offset and a sentence. Only full stops, question and exclamation marks outside of code end one."""
     masked = re.sub(r"`[^`]*`", lambda code: "`" * len(code.group(0)), paragraph)
     begin = 0
-    for end in re.finditer(r"(?<=[.!?])\s+(?=[A-Z0-9\"(`*\[])", masked):
+    for end in re.finditer(r"(?<=[.!?])\s+(?=[A-Z0-9\"(`*\[]|--)", masked):
         if not ABBREVIATION.search(masked[:end.start()]):
             yield begin, paragraph[begin:end.start()]
             begin = end.end()

@@ -146,7 +146,8 @@ def text_of_man_page(text):
     """Its prose: macros of fonts are text, other macros end a paragraph, escapes are fonts."""
     lines = (line[line.index(" "):].replace('"', "") if re.match(r"\.(B|I|BR|IR|RB|RI|BI|IB) ", line) else line
              for line in text.splitlines())
-    return "\n".join("" if line.startswith((".", "'")) else re.sub(r"\\f.|\\", "", line) for line in lines)
+    return "\n".join("" if line.startswith((".", "'")) else re.sub(r"\\f.|\\", "", line.replace("\\(dq", '"'))
+                     for line in lines)
 
 
 def files_of(root, *suffixes):
