@@ -89,7 +89,7 @@ struct Catalogue {
   std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
   /// Returns bandwidth and latency of an NVLink between such GPUs. A bridge has `share_of_bridge` of the bandwidth that
   /// the GPU's `nvlink_bridge` gives.
-  LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
+  LinkSpec nvlink_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 
 /// Reads the files of a folder. Throws InputError, also if a name belongs to two entries, or a GPU's link or network is
