@@ -369,10 +369,10 @@ class NcclTestsLog {
     const double seconds = row.time_us * 1e-6;
     std::string why;
     if (!(row.bytes > 0)) return;  // size 0: a launch, not a collective of bytes
-    if (what_.empty()) what_ = row.what();
+    if (type_and_reduction_.empty()) type_and_reduction_ = row.what();
     const double algbw = row.bandwidths.algbw, factor = bus_factor(operation_, ranks);
-    if (row.what() != what_)
-      why = row.what() + " among rows of " + what_ + "; allowed: one type and reduction";
+    if (row.what() != type_and_reduction_)
+      why = row.what() + " among rows of " + type_and_reduction_ + "; allowed: one type and reduction";
     else if (!(seconds > 0) || algbw < 0)
       why = "no time";
     else if (is_wrong(row.wrong))
@@ -419,7 +419,7 @@ class NcclTestsLog {
   std::string device_;
   std::vector<std::string> columns_;
   std::vector<Row> rows_;                     // of the run that is read
-  std::string what_;                          // type and reduction of all that is taken
+  std::string type_and_reduction_;            // data type and reduction of the rows that were kept
   std::map<std::string, std::size_t> index_;  // of samples, by id
   Imported result_;
 };

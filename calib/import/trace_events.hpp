@@ -21,10 +21,11 @@ struct TraceEvent {
 struct CompleteEvents {
   std::vector<TraceEvent> events;  ///< in the order of the document
   int without_time = 0;            ///< events whose "ts" is missing or cannot be a time in microseconds
-  double resolution_us = 0;        ///< of times as doubles (0.25 us since 1970); launches may appear that much later
+  double resolution_us = 0;        ///< spacing of doubles at the latest time; launches may seem that much later
 };
 
-/// Events of phase "X". PyTorch up to 2.3 writes microseconds since 1970; relative times keep their precision in sums.
+/// Events of phase "X". PyTorch up to 2.3 writes microseconds since 1970, where doubles are 0.25 us apart. Relative
+/// times keep their precision in sums.
 CompleteEvents complete_events(const JsonNode& root);
 
 /// Nullopt if the key is missing, its value is no number, or a double cannot represent it to the microsecond.

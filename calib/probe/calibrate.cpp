@@ -110,7 +110,7 @@ std::string device_name_of(const device::Backend& backend) {
 }
 
 std::string source_of(device::Backend& backend) {
-  return std::to_string(all_devices(backend)) + " x " + device_name_of(backend);
+  return std::to_string(count_devices(backend)) + " x " + device_name_of(backend);
 }
 
 namespace {
@@ -228,7 +228,7 @@ Profile profile_of(const SampleLog& log, const std::string& name, device::Backen
                    const Json& provenance) {
   Profile profile;
   profile.name = name;
-  profile.device = {device_name_of(backend), backend.name(), all_devices(backend), facts};
+  profile.device = {device_name_of(backend), backend.name(), count_devices(backend), facts};
   profile.samples = log.samples();
   profile.fits = fit_curves(profile.samples);
   profile.provenance = provenance;

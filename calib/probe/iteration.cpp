@@ -20,7 +20,8 @@ Window window_of(device::Backend& backend, bool has_input) {
 
 Probe iteration_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                       int batch, bool has_input) {
-  Json key{{"model", model.name}, {"precision", precision}, {"learners", learners}, {"devices", all_devices(backend)}};
+  Json key{
+      {"model", model.name}, {"precision", precision}, {"learners", learners}, {"devices", count_devices(backend)}};
   if (has_input) key["input"] = "synthetic";
   key["batch"] = batch;
   return {"iteration", key, [=, &backend] {
@@ -36,7 +37,7 @@ Probe input_probe(device::Backend& backend, const model::Graph& model, const std
   const Json key{{"source", "synthetic"},
                  {"model", model.name},
                  {"learners", learners},
-                 {"devices", all_devices(backend)},
+                 {"devices", count_devices(backend)},
                  {"batch", batch}};
   return {
       "input", key, [=, &backend] {

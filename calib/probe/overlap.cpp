@@ -17,14 +17,14 @@ constexpr int kFirstIterations = 3;
 
 // A single device has no other to sum with, so the sum is emulated.
 bool is_emulated(device::Backend& backend) {
-  return all_devices(backend) == 1;
+  return count_devices(backend) == 1;
 }
 
 Json key_of(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
             const std::string& beside, std::int64_t bytes) {
   return {{"model", model.name},
           {"precision", precision},
-          {"devices", all_devices(backend)},
+          {"devices", count_devices(backend)},
           {"batch", batch},
           {"library", is_emulated(backend) ? "emulated" : library_of(backend)},
           {"beside", beside},

@@ -33,7 +33,7 @@ std::string device_name(int device) {
   return device == device::kHost ? "host" : "gpu" + std::to_string(device);
 }
 
-int all_devices(device::Backend& backend) {
+int count_devices(device::Backend& backend) {
   return backend.devices() * backend.ops().processes();
 }
 

@@ -20,7 +20,7 @@ std::vector<std::int64_t> collective_sizes_up_to(std::int64_t most_bytes);
 /// "gpu0"; "host" for device::kHost.
 std::string device_name(int device);
 /// Returns the number of devices of all processes.
-int all_devices(device::Backend& backend);
+int count_devices(device::Backend& backend);
 /// The library that sums over the backend's devices, as in keys: nccl, host.
 std::string library_of(const device::Backend& backend);
 

@@ -92,7 +92,7 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
 // The vector's length is rounded up to a multiple of the number of devices.
 Prepared exchange_work(device::Backend& backend, device::Collective collective, device::Precision element,
                        std::int64_t bytes) {
-  const std::int64_t devices = all_devices(backend), numbers = numbers_in(bytes, element);
+  const std::int64_t devices = count_devices(backend), numbers = numbers_in(bytes, element);
   const std::int64_t n = (numbers + devices - 1) / devices * devices;
   const std::int64_t floats = floats_in(n * device::element_bytes(element) + 3);
   const bool is_in_place = collective == device::Collective::all_reduce;
@@ -123,7 +123,7 @@ std::vector<device::Collective> collectives_of(device::Precision element) {
 
 std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes, int nodes) {
   std::vector<Probe> probes;
-  const int ranks = all_devices(backend);
+  const int ranks = count_devices(backend);
   if (ranks < 2) return probes;
   using device::Collective, device::Precision;
   const auto add = [&](const std::string& operation, Precision element, std::int64_t bytes,

@@ -110,7 +110,7 @@ Json assumed(const Json& value, const std::string& source) {
   return {{"value", value}, {"kind", "assumed"}, {"source", source}};
 }
 
-Json sourced(const Json& plain) {
+Json schema_of_sourced(const Json& plain) {
   const Json with_origin{{"type", "object"},
                          {"properties",
                           {{"value", plain},
@@ -314,7 +314,7 @@ AnyFormat::Field& AnyFormat::add_names(const std::string& key, const std::vector
 
 AnyFormat::Field& AnyFormat::add_quantity_text(const std::string& key, Dimension dimension, Range range) {
   return add(key, name_of_dimension(dimension) + ", **S**", format_text::range_of(range, dimension),
-             format_text::sourced(format_text::schema_of(dimension)));
+             format_text::schema_of_sourced(format_text::schema_of(dimension)));
 }
 
 AnyFormat::Field& AnyFormat::add_nested(const std::string& key, const AnyFormat& format) {
@@ -366,23 +366,23 @@ AnyFormat::Field& AnyFormat::add_either(const std::string& key, MemberPlace<bool
 
 AnyFormat::Field& AnyFormat::add_sourced_whole(const std::string& key, MemberPlace<int> place, int low, int high) {
   Field& field = add(key, "whole, **S**", std::to_string(low) + " to " + std::to_string(high),
-                     format_text::sourced(format_text::schema_of_whole(low, high)));
+                     format_text::schema_of_sourced(format_text::schema_of_whole(low, high)));
   field.read = [=](const JsonNode& node, void* object) { place.of(object) = format_text::whole(node, low, high); };
   set_plain(field, place);
   return field;
 }
 
 AnyFormat::Field& AnyFormat::add_number(const std::string& key, MemberPlace<double> place, Range range) {
-  Field& field =
-      add(key, "number, **S**", format_text::range_of(range), format_text::sourced(format_text::schema_of(range)));
+  Field& field = add(key, "number, **S**", format_text::range_of(range),
+                     format_text::schema_of_sourced(format_text::schema_of(range)));
   field.read = [=](const JsonNode& node, void* object) { place.of(object) = node.sourced_number(range); };
   set_plain(field, place);
   return field;
 }
 
 AnyFormat::Field& AnyFormat::add_number(const std::string& key, MemberPlace<std::optional<double>> place, Range range) {
-  Field& field =
-      add(key, "number, **S**", format_text::range_of(range), format_text::sourced(format_text::schema_of(range)));
+  Field& field = add(key, "number, **S**", format_text::range_of(range),
+                     format_text::schema_of_sourced(format_text::schema_of(range)));
   field.read = [=](const JsonNode& node, void* object) { place.of(object) = node.sourced_number(range); };
   field.write = [=](const void* object) { return place.of(object) ? Json(*place.of(object)) : Json(); };
   field.is_required = false;

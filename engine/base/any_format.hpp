@@ -47,7 +47,7 @@ Json schema_of_names(const std::vector<std::string>& names);
 Json schema_of_whole(std::int64_t low, std::int64_t high);
 Json schema_of_list(const Json& items);
 /// The schema of a value that is plain or {"value", "kind", "source"}.
-Json sourced(const Json& plain);
+Json schema_of_sourced(const Json& plain);
 /// {"value": value, "kind": "assumed", "source": source}
 Json assumed(const Json& value, const std::string& source);
 /// "fp32 fp16", each name in Markdown code.

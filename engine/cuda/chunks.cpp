@@ -51,7 +51,7 @@ LayoutOnDevice::LayoutOnDevice(const sync::Layout& layout, cudaStream_t stream) 
   LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));  // `host` is freed at the end of the function
 }
 
-bool LayoutOnDevice::is_of(const sync::Layout& layout) const {
+bool LayoutOnDevice::is_table_of(const sync::Layout& layout) const {
   return std::equal(segments_.begin(), segments_.end(), layout.segments.begin(), layout.segments.end(), are_same);
 }
 

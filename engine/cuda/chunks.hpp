@@ -21,7 +21,7 @@ Chunks chunks_of(const sync::Layout& layout);
 class LayoutOnDevice {
  public:
   LayoutOnDevice(const sync::Layout& layout, cudaStream_t stream);
-  bool is_of(const sync::Layout& layout) const;
+  bool is_table_of(const sync::Layout& layout) const;
   SegmentTable table() const;
 
  private:

@@ -182,8 +182,8 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest_summing(const ConvolutionPro
   fill_for_check(problem, memory, stream_);
   std::string why;
   const float together_ms = time(*best, memory, workspace.data(), scratch.data(), kAnything, why);
-  const float apart_ms =
-      time(apart, memory, workspace.data(), scratch.data(), kAnything, why) + time_statistics(problem, memory, stream_);
+  const float apart_ms = time(apart, memory, workspace.data(), scratch.data(), kAnything, why) +
+                         measure_batch_norm_sums_ms(problem, memory, stream_);
   clear_after_check(problem, memory, stream_);
   if (!(together_ms < apart_ms)) return nullptr;
   best->choice.recipe = best->engines->recipe(best->choice.engine);
@@ -305,7 +305,7 @@ bool ConvolutionSolvers::is_right(const Solver& solver, const ConvolutionMemory&
   return false;
 }
 
-std::string ConvolutionSolvers::self_check() const {
+std::string ConvolutionSolvers::self_check_text() const {
   if (agreed_ == 0 && refuted_.empty()) return "";
   std::string line = std::to_string(agreed_) + " engines agree with sums by the definition, " +
                      std::to_string(refuted_.size()) + " do not: " + short_number(self_check_s_) + " s";

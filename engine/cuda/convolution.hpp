@@ -63,7 +63,7 @@ class ConvolutionSolvers {
   /// cuDNN's reason. Also one line for each engine that was rejected because its results are wrong.
   std::vector<std::string> fallbacks() const;
   /// "53 engines agree with sums by the definition, 0 do not: 0.21 s"; empty if no engine was checked.
-  std::string self_check() const;
+  std::string self_check_text() const;
   /// Puts the convolution on the stream and returns.
   void run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
 

@@ -59,7 +59,7 @@ class GatedReplica final : public device::Replica {
   std::int64_t memory_bytes() const override { return replica_->memory_bytes(); }
   std::int64_t activation_bytes() const override { return replica_->activation_bytes(); }
   std::vector<std::string> fallbacks() const override { return replica_->fallbacks(); }
-  std::string self_check() const override { return replica_->self_check(); }
+  std::string self_check_text() const override { return replica_->self_check_text(); }
 
  private:
   /// Work enqueued during its lifetime runs after the device's earlier operations and before its later ones.

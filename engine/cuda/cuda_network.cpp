@@ -380,8 +380,8 @@ std::vector<std::string> CudaReplica::fallbacks() const {
   return lines;
 }
 
-std::string CudaReplica::self_check() const {
-  return convolutions_->self_check();
+std::string CudaReplica::self_check_text() const {
+  return convolutions_->self_check_text();
 }
 
 void CudaReplica::disable_graphs() {

@@ -41,7 +41,7 @@ class CudaReplica final : public device::Replica {
   std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
                                              std::uint64_t step) override;
   std::vector<std::string> fallbacks() const override;
-  std::string self_check() const override;
+  std::string self_check_text() const override;
 
   /// From now on, passes are launched kernel by kernel.
   void disable_graphs();

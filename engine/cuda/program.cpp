@@ -59,7 +59,7 @@ class Grouping {
 
  private:
   const Layer& layer(int i) const { return graph_.layers[i]; }
-  /// The only reader of layer i if it has this kind, else -1.
+  /// Returns the layer that reads layer i if it is the only one and has this kind; else -1.
   int sole_reader(int i, LayerKind kind) const {
     return readers_[i].size() == 1 && layer(readers_[i].front()).kind == kind ? readers_[i].front() : -1;
   }

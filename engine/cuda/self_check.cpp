@@ -167,7 +167,8 @@ std::string sums_disagreement(const ConvolutionProblem& problem, const Convoluti
   return worst <= kSumsAllowed ? "" : text;
 }
 
-float time_statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream) {
+float measure_batch_norm_sums_ms(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
+                                 cudaStream_t stream) {
   constexpr int kRuns = 4;
   const Statistics own(problem, memory);
   own.sum(stream);

@@ -42,8 +42,9 @@ std::vector<CheckedResult> checked_results(const ConvolutionProblem& problem, co
 /// value. That allows for another order of summation and for sums of unrounded values. It detects one missing row in a
 /// thousand. Waits.
 std::string sums_disagreement(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
-/// The milliseconds that batch norm's own kernel takes. Waits.
-float time_statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream);
+/// Returns the milliseconds that batch norm's own kernel takes for these sums, the mean of four runs. Waits.
+float measure_batch_norm_sums_ms(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
+                                 cudaStream_t stream);
 
 /// The number of elements whose bits differ. Waits.
 std::int64_t count_differing(const float* a, const float* b, std::int64_t count, cudaStream_t stream);

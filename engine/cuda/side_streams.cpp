@@ -55,11 +55,11 @@ void CopyStreams::run(const std::vector<device::Transfer>& transfers) {
   for (const device::Transfer& copy : transfers) start(copy, used);
 }
 
-// ---- sums ----
+// ---- all-reduces in parallel with the timed work ----
 
 namespace {
 
-/// The resources of one GPU: memory, a stream, and the events of the sums in progress.
+/// The resources of one GPU: memory, a stream, and the events of the all-reduces in progress.
 struct Share {
   Share(int of_gpu, std::int64_t n) : gpu(of_gpu), buffer(n + 1) {
     LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(buffer.data(), 0, static_cast<std::size_t>(buffer.bytes()), stream));

@@ -194,7 +194,7 @@ SegmentTable CudaVectorOps::table_of(int number, const sync::Layout& layout) {
     return table;
   };
   for (const LayoutOnDevice& known : device.layouts) {
-    if (known.is_of(layout)) return guarded(known.table());
+    if (known.is_table_of(layout)) return guarded(known.table());
   }
   const OnDevice on_device(device.gpu);
   return guarded(device.layouts.emplace_back(layout, device.updates).table());

@@ -166,7 +166,7 @@ class Replica {
   virtual std::vector<std::string> fallbacks() const { return {}; }
   /// One line with the comparisons of ReplicaOptions::is_self_checked and the time they took. Empty if another replica
   /// of the process has already made them, because results are shared.
-  virtual std::string self_check() const { return {}; }
+  virtual std::string self_check_text() const { return {}; }
 };
 
 class Backend {

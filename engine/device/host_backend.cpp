@@ -209,7 +209,7 @@ class HostBackend final : public Backend {
   std::string description() const override {
     return processor_name() + ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") + ", Eigen " +
            std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
-           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::to_string(host::level()) + ")" +
+           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::to_string(host::level_in_use()) + ")" +
            (host::uses_onednn() ? ", " + host::onednn_name() : "");
   }
   int devices() const override { return devices_; }

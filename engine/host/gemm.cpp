@@ -29,8 +29,8 @@ template <typename Scalar>
 void multiply(const GemmSize& size, const Operand<Scalar>& a, const Operand<Scalar>& b, Scalar* c, std::int64_t stride,
               bool accumulate) {
 #ifdef LOCKSTEP_LEVELS
-  if (level() == Level::v4) return level_v4::multiply(size, a, b, c, stride, accumulate);
-  if (level() == Level::v3) return level_v3::multiply(size, a, b, c, stride, accumulate);
+  if (level_in_use() == Level::v4) return level_v4::multiply(size, a, b, c, stride, accumulate);
+  if (level_in_use() == Level::v3) return level_v3::multiply(size, a, b, c, stride, accumulate);
 #endif
   level_any::multiply(size, a, b, c, stride, accumulate);
 }
@@ -55,8 +55,8 @@ void gemm(const GemmSize& size, const Operand<double>& a, const Operand<double>&
 template <typename Scalar>
 const Loops<Scalar>& loops() {
 #ifdef LOCKSTEP_LEVELS
-  if (level() == Level::v4) return level_v4::loops_of_level<Scalar>();
-  if (level() == Level::v3) return level_v3::loops_of_level<Scalar>();
+  if (level_in_use() == Level::v4) return level_v4::loops_of_level<Scalar>();
+  if (level_in_use() == Level::v3) return level_v3::loops_of_level<Scalar>();
 #endif
   return level_any::loops_of_level<Scalar>();
 }

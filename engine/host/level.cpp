@@ -42,7 +42,7 @@ bool& onednn_chosen() {
 
 }  // namespace
 
-Level level() {
+Level level_in_use() {
   return chosen();
 }
 

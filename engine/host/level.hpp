@@ -8,8 +8,7 @@ namespace lockstep::host {
 
 enum class Level { any, v3, v4 };
 
-/// The level in use.
-Level level();
+Level level_in_use();
 /// "x86-64", "x86-64-v3" or "x86-64-v4".
 const char* to_string(Level level);
 /// The best level that both this build and this machine support.

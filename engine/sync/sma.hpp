@@ -61,7 +61,7 @@ struct SmaOptions {
   double momentum = 0.9;        ///< mu, in [0, 1)
   double weight_decay = 0;      ///< lambda
   int tau = 1;                  ///< iterations per synchronisation, or kNever
-  double restart_drop = 0.1;    ///< in (0, 1]; 1: restart() by hand only
+  double restart_drop = 0.1;    ///< fall of the learning rate at which step() restarts; 1: never
   int rank = 0;                 ///< of this process among ops.processes(), each with `gpus` GPUs
 };
 

@@ -45,7 +45,7 @@ class Learners {
   std::int64_t activation_bytes() const { return replicas_.front()->activation_bytes(); }
   /// Those of the first replica; see device::Replica.
   std::vector<std::string> fallbacks() const { return replicas_.front()->fallbacks(); }
-  std::string self_check() const { return replicas_.front()->self_check(); }
+  std::string self_check_text() const { return replicas_.front()->self_check_text(); }
   void visit_state(RunVisitor& state);
 
  private:

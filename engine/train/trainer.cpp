@@ -409,7 +409,8 @@ Json Trainer::record(const std::string& model_digest) {
                        {"description", backend_->description()},
                        {"devices", backend_->devices()},
                        {"slow_paths", learners_.fallbacks()}};
-  if (const std::string checked = learners_.self_check(); !checked.empty()) record["backend"]["self_check"] = checked;
+  if (const std::string checked = learners_.self_check_text(); !checked.empty())
+    record["backend"]["self_check"] = checked;
   if (const std::string binding = backend_->binding(); !binding.empty()) record["backend"]["binding"] = binding;
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
   record["data"] = data_facts();

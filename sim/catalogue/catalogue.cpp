@@ -164,7 +164,7 @@ std::string Catalogue::why_no_link(const GpuEntry& gpu, const IntraNodeEntry& li
   return gpu.name + " has no " + link.name + "; use " + own.id + bridge;
 }
 
-LinkSpec Catalogue::bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const {
+LinkSpec Catalogue::nvlink_of(const IntraNodeEntry& link, const GpuEntry& gpu) const {
   LinkSpec bus = figures_of(link).bus;
   if (link.share_of_bridge > 0) bus.bandwidth_bytes_per_s = link.share_of_bridge * gpu.nvlink_bridge_bytes_per_s;
   return bus;

@@ -87,8 +87,9 @@ struct Catalogue {
   /// The reason why GPUs of a node cannot have that link, with the links that they can have; empty: they can. Every GPU
   /// can have PCIe.
   std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
-  /// Returns the bandwidth of an NVLink between such GPUs. A bridge is as fast as the card's NVLinks.
-  LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
+  /// Returns bandwidth and latency of an NVLink between such GPUs. A bridge has `share_of_bridge` of the bandwidth that
+  /// the GPU's `nvlink_bridge` gives.
+  LinkSpec nvlink_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 
 /// Reads the files of a folder. Throws InputError, also if a name belongs to two entries, or a GPU's link or network is

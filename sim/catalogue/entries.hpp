@@ -62,7 +62,7 @@ struct IntraNodeEntry : Entry {
   LinkSpec gpu_link, switch_uplink, socket_link;
   bool peer_across_sockets = true;
   // nvlink
-  LinkSpec bus;                ///< a bridge takes its bandwidth from the GPU: Catalogue::bus_of()
+  LinkSpec bus;                ///< a bridge takes its bandwidth from the GPU: Catalogue::nvlink_of()
   double share_of_bridge = 0;  ///< share of it that is reached; 0: these links are not a bridge
   std::string board_of;        ///< entry with a switch whose figures and fitted share these links have; empty: its own
   int links_per_pair = 0;      ///< of such a board of kGpusWithoutSwitch GPUs

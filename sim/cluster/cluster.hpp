@@ -78,7 +78,7 @@ class Cluster {
   int nodes() const { return nodes_; }  ///< that the job uses; the file server's node does not count
   /// Nodes that are numbered: those that the job uses and, if they are not the first ones, all others; the file server.
   int all_nodes() const { return numbered_nodes_ + (file_server_bytes_per_s_ > 0 ? 1 : 0); }
-  /// Returns the cluster's number of the job's node, which is counted from 0 in the order of its ranks.
+  /// Returns the number in the cluster of node `node_of_job` of the job. The job numbers its nodes from 0, by rank.
   int node_at(int node_of_job) const {
     return spec_.nodes_used.empty() ? node_of_job : spec_.nodes_used[static_cast<std::size_t>(node_of_job)];
   }

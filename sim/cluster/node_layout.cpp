@@ -184,7 +184,8 @@ struct NodeLayout::Builder {
     path.push_back(memory[to_index(socket)]);
     return path;
   }
-  // Memories send to GPUs of their socket. The memory of NIC 0's socket also receives from the port.
+  // Returns the route from a socket's memory to a GPU of that socket. The first NIC's socket also has a route from the
+  // port to its memory. Others are empty.
   Path path_of_memory(int from, int to) const {
     const int port = layout.port();
     if (from == port && !nics.empty() && to - layout.memory(0) == layout.socket_of_first_nic_)

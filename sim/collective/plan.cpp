@@ -35,7 +35,7 @@ std::size_t Transfers::Block::size() const {
   return sum;
 }
 
-std::int64_t Transfers::Block::bytes_of_each() const {
+std::int64_t Transfers::Block::bytes_of_each_transfer() const {
   if (runs_.empty()) return -1;
   const std::int64_t bytes = runs_.front().bytes;
   const bool are_same = std::all_of(runs_.begin(), runs_.end(), [bytes](const Run& run) { return run.bytes == bytes; });

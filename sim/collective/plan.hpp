@@ -82,7 +82,7 @@ class Transfers {
     bool empty() const { return runs_.empty(); }
     std::size_t size() const;
     /// Bytes of each transfer if all are equal; -1 if they differ or there is none.
-    std::int64_t bytes_of_each() const;
+    std::int64_t bytes_of_each_transfer() const;
     /// Returns a copy with `bytes` in each transfer.
     Block of_bytes(std::int64_t bytes) const;
     Iterator begin() const { return {runs_.data(), 0}; }

@@ -8,7 +8,7 @@ namespace lockstep::sim::cost {
 /// fraction of compute_efficiency that it reaches.
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share = 1);
 /// Returns the device with all arithmetic in half precision, even if some of it is in fewer bits.
-DeviceCost in_half(DeviceCost device);
+DeviceCost in_half_precision(DeviceCost device);
 /// Returns the seconds for copying `elements` operands into the narrower format that a GEMM reads.
 double operand_copy_s(const DeviceCost& device, double elements);
 /// Returns the seconds for copying a layer's parameters between single and half precision, in one direction.

@@ -292,7 +292,7 @@ double kernel_s(const DeviceCost& device, double flop, double bytes, double shar
   return device.launch_s + seconds;
 }
 
-DeviceCost in_half(DeviceCost device) {
+DeviceCost in_half_precision(DeviceCost device) {
   if (device.half_peak_flops > 0) device.peak_flops = device.half_peak_flops;
   device.half_peak_flops = 0;
   device.operand_copy_bytes = 0;
@@ -313,7 +313,7 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
                         const std::vector<int>& repeats) {
   ModelCost cost;
   cost.layers.resize(graph.layers.size());
-  const DeviceCost half = in_half(device);
+  const DeviceCost half = in_half_precision(device);
   const std::size_t last = last_with_macs(graph);
   HostWork work;
   // A layer's output needs a gradient if this layer, or one before it, has parameters.

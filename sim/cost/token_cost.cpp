@@ -163,7 +163,7 @@ LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bo
     return {weight_casts_s + cost->forward_s, weight_casts_s + cost->backward_s};
   const Kernels kernels = kernels_of(layer, device, batch);
   // GEMMs between activations, and those for routers' scores, are in half precision.
-  const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half(device);
+  const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half_precision(device);
   const LayerCost copies = operand_copies(layer, device, batch);
   const bool has_backward = input_needs || !layer.parameters.empty();
   const double slower = layer.kind == LayerKind::experts ? 1 / device.expert_efficiency : 1;

@@ -61,7 +61,7 @@ struct DecidingTest {
   std::string yes_if;  ///< its result if the cause is present
 };
 
-/// Counts the prior cases (tests/check/cases.json) with a cause, by what was measured.
+/// Numbers of cases with a cause among those of use `prior` (tests/check/cases.json), by the kind of measurement.
 struct PriorCases {
   int of_collectives = 0;
   int of_trainings = 0;

@@ -271,7 +271,7 @@ class Checker {
     std::size_t at = 0;
     const auto set = [&](const Expected& time) {
       const Observation& one = result_.observations[at];
-      all.times[at++] = good_ ? scaled_by_fault(one.expected, one.predicted, time) : time;
+      all.times[at++] = good_ ? expect_with_fault(one.expected, one.predicted, time) : time;
     };
     for (const MeasuredCollective& collective : measured_.collectives) {
       std::vector<Expected> times;
@@ -307,8 +307,8 @@ class Checker {
     const auto expect = [&](double seconds) { return with_deviation(seconds + offset_s, kPartDeviation); };
     if (!good_) return expect(predicted_s);
     const MeasuredStep& good = good_->steps[step];
-    return scaled_by_fault(expected_from_good(good_parts_[step][part] + offset_s, good.scatter, 0),
-                           expect(predictions_[step].parts[part]), expect(predicted_s));
+    return expect_with_fault(expected_from_good(good_parts_[step][part] + offset_s, good.scatter, 0),
+                             expect(predictions_[step].parts[part]), expect(predicted_s));
   }
 
   // Expected times of result_.scored.

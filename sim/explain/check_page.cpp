@@ -169,7 +169,7 @@ std::string breakdown_section(const StepBreakdown& breakdown) {
       html_table(part_rows(breakdown));
   if (!breakdown.collectives.empty()) html += html_table(collective_rows(breakdown));
   if (breakdown.matched_calls > 0) html += html_table(rank_rows(breakdown));
-  for (const std::string& text : {straggler_text(breakdown), path_text(breakdown)})
+  for (const std::string& text : {straggler_text(breakdown), critical_path_text(breakdown)})
     if (!text.empty()) html += paragraph(text);
   return html + "</section>\n";
 }

@@ -77,7 +77,7 @@ std::string breakdown_text(const StepBreakdown& breakdown) {
   if (breakdown.matched_calls > 0) text += table_text(rank_rows(breakdown), true);
   const std::string straggler = straggler_text(breakdown);
   if (!straggler.empty()) text += "\n" + straggler + "\n";
-  const std::string path = path_text(breakdown);
+  const std::string path = critical_path_text(breakdown);
   return path.empty() ? text : text + path + "\n";
 }
 
@@ -289,7 +289,7 @@ TextRows rank_rows(const StepBreakdown& breakdown) {
   return rows;
 }
 
-std::string path_text(const StepBreakdown& breakdown) {
+std::string critical_path_text(const StepBreakdown& breakdown) {
   if (breakdown.path.empty()) return "";
   std::map<std::string, double> by_rank, by_part;
   for (const PathSegment& one : breakdown.path) {

@@ -35,7 +35,7 @@ TextRows collective_rows(const StepBreakdown& breakdown);
 /// Shows the ranks with the largest delays. Only the head remains without matched collectives.
 TextRows rank_rows(const StepBreakdown& breakdown);
 /// Sums the critical path's seconds by rank and by part; empty without a path.
-std::string path_text(const StepBreakdown& breakdown);
+std::string critical_path_text(const StepBreakdown& breakdown);
 /// Empty for a single rank.
 std::string straggler_text(const StepBreakdown& breakdown);
 

@@ -90,7 +90,7 @@ Expected expected_from_good(double seconds, double scatter, double bytes) {
   return with_deviation(seconds, std::max(scatter, least_scatter(bytes)));
 }
 
-Expected scaled_by_fault(const Expected& good, const Expected& predicted, const Expected& with_fault) {
+Expected expect_with_fault(const Expected& good, const Expected& predicted, const Expected& with_fault) {
   const double ratio = with_fault.seconds / predicted.seconds;
   const double own = std::sqrt(1 - kSharedVariance) * with_fault.deviation() * std::min(1.0, std::abs(std::log(ratio)));
   return with_deviation(good.seconds * ratio, std::hypot(good.deviation(), own));

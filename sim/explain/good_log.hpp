@@ -23,6 +23,6 @@ double least_scatter(double bytes);
 
 /// Expected time with the fault: good time x with_fault / predicted. The part of the prediction's error that a machine's
 /// measurements share cancels in the ratio; the rest is scaled by min(1, |log(ratio)|).
-Expected scaled_by_fault(const Expected& good, const Expected& predicted, const Expected& with_fault);
+Expected expect_with_fault(const Expected& good, const Expected& predicted, const Expected& with_fault);
 
 }  // namespace lockstep::sim::explain

@@ -43,7 +43,7 @@ double bandwidth_of_links(const ClusterSpec& cluster) {
 
 double catalogue_bandwidth(const Catalogue& catalogue, const NamedMachine& machine) {
   if (machine.link == nullptr) return 0;
-  return machine.link->is_nvlink ? catalogue.bus_of(*machine.link, *machine.gpu).bandwidth_bytes_per_s
+  return machine.link->is_nvlink ? catalogue.nvlink_of(*machine.link, *machine.gpu).bandwidth_bytes_per_s
                                  : machine.link->gpu_link.bandwidth_bytes_per_s;
 }
 

@@ -37,7 +37,7 @@ bool ends_together(const std::string& operation) {
 class RankAnalyser {
  public:
   explicit RankAnalyser(const TracedJob& traced) : traced_(traced) {
-    for (const calib::StepTrace& rank : traced.ranks) steps_.push_back(&traced.step_of(rank));
+    for (const calib::StepTrace& rank : traced.ranks) steps_.push_back(&traced.median_step_of(rank));
   }
 
   RankAnalysis run() {

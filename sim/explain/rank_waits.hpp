@@ -26,9 +26,9 @@ struct RankAnalysis {
   std::map<std::tuple<std::string, int, std::int64_t>, double> transfer_s;
 };
 
-/// Follows the critical path backwards. It begins at the end of the rank whose step ends last. Within a rank it follows
-/// the rank's timeline. If the rank waited in a matched call, and only that call ran when it ended, it continues with the
-/// last rank. It enters that rank at the end of the call there. Overlapped time is computation.
+/// Follows the critical path backwards, from the end of the longest step. Within a rank it follows the timeline. A
+/// matched call in which the rank waited leads to the rank that arrived last, at the end of the call there. Each call
+/// does so once, and only if nothing else ran when it ended. Overlapped time is computation.
 RankAnalysis analyse_ranks(const TracedJob& traced);
 
 /// Returns the parts of the step by which causes are ranked. They are those of the critical path, scaled to the step,

@@ -112,7 +112,7 @@ std::vector<CollectiveTime> measured_collectives(const TracedJob& traced, const 
   std::map<std::tuple<std::string, int, std::int64_t>, CollectiveTime> all;
   const auto ranks = static_cast<double>(traced.ranks.size());
   for (const calib::StepTrace& rank : traced.ranks)
-    for (const calib::StepCollective& one : traced.step_of(rank).collectives) {
+    for (const calib::StepCollective& one : traced.median_step_of(rank).collectives) {
       const auto [entry, is_new] = all.try_emplace({one.operation, one.ranks, one.bytes});
       CollectiveTime& time = entry->second;
       if (is_new) time = {one.operation, one.ranks, one.bytes, one.calls, one.seconds, 0, {}};
@@ -157,7 +157,7 @@ void find_straggler(StepBreakdown& breakdown) {
 
 }  // namespace
 
-const calib::TracedStep& TracedJob::step_of(const calib::StepTrace& rank) const {
+const calib::TracedStep& TracedJob::median_step_of(const calib::StepTrace& rank) const {
   return *std::find_if(rank.steps.begin(), rank.steps.end(),
                        [&](const calib::TracedStep& one) { return one.number == step; });
 }
@@ -169,7 +169,8 @@ double TracedJob::seconds() const {
 PartSeconds TracedJob::parts() const {
   PartSeconds mean{};
   for (const calib::StepTrace& rank : ranks)
-    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += step_of(rank).parts[i] / static_cast<double>(ranks.size());
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] += median_step_of(rank).parts[i] / static_cast<double>(ranks.size());
   return mean;
 }
 
@@ -226,7 +227,7 @@ StepBreakdown break_down(const TracedJob& traced, const Expected& expected, cons
   RankAnalysis analysis = analyse_ranks(traced);
   breakdown.collectives = measured_collectives(traced, analysis);
   for (const calib::StepTrace& rank : traced.ranks) {
-    const calib::TracedStep& step = traced.step_of(rank);
+    const calib::TracedStep& step = traced.median_step_of(rank);
     breakdown.ranks.push_back(
         {rank.file, rank.rank, step.seconds, step.spans, step.seconds - part_of(step.parts, StepPart::communication)});
   }

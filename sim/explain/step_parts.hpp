@@ -78,8 +78,8 @@ struct TracedJob {
   std::int64_t step = 0;
 
   bool has_ranks() const { return !ranks.empty(); }
-  /// The step of a rank.
-  const calib::TracedStep& step_of(const calib::StepTrace& rank) const;
+  /// Returns the rank's step with the number `step`, whose mean duration over the ranks is the median.
+  const calib::TracedStep& median_step_of(const calib::StepTrace& rank) const;
   double seconds() const;
   calib::PartSeconds parts() const;  ///< means over the ranks
   double scatter() const;            ///< standard deviation of log(seconds) among the steps

@@ -175,7 +175,7 @@ int Holdings::apply(const Change& change) {
   return lost;
 }
 
-int Holdings::step() {
+int Holdings::pass_next_change() {
   clock_s_ = round_s_ + changes_[change_].time_s;
   const int lost = apply(changes_[change_]);
   if (++change_ < changes_.size()) return lost;
@@ -188,11 +188,11 @@ int Holdings::step() {
 std::optional<Holding> Holdings::next() {
   for (std::size_t seen = 0; !take(wanted_ - held_); ++seen) {
     if (seen > changes_.size()) return std::nullopt;
-    step();
+    pass_next_change();
   }
   Holding holding{clock_s_};
   for (std::size_t seen = 0; seen <= changes_.size(); ++seen) {
-    if (step() == 0) continue;
+    if (pass_next_change() == 0) continue;
     holding.to_s = clock_s_;
     break;
   }

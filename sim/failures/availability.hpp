@@ -62,7 +62,8 @@ class Holdings {
   void begin();
   bool take(int wanted);
   int apply(const Change& change);
-  int step();
+  /// Moves the clock to the next change, and applies it. Returns the number of nodes that the job loses.
+  int pass_next_change();
 
   const Availability& trace_;
   int wanted_;

@@ -22,7 +22,7 @@ Format::Field optional_quantity(Format& f, const char* key, std::optional<double
                                 Dimension dimension, Range range) {
   const char* const type = dimension == Dimension::time ? "time, **S**" : "bandwidth, **S**";
   Format::Field field = f.custom(key, type, format_text::range_of(range, dimension),
-                                 format_text::sourced(format_text::schema_of(dimension)));
+                                 format_text::schema_of_sourced(format_text::schema_of(dimension)));
   field.reads([=](const JsonNode& node, FailureSpec& spec) { spec.*member = node.sourced_quantity(dimension, range); });
   field.writes(
       [=](const FailureSpec& spec) { return spec.*member ? Json(quantity_text(*(spec.*member), dimension)) : Json(); });
@@ -69,8 +69,9 @@ const ObjectFormat<FailureSpec>& failures_format() {
     optional_quantity(f, "checkpoint_interval", &Spec::checkpoint_interval_s, Dimension::time, {1e-3, 1e8})
         .optional("the best one")
         .means("useful work between two checkpoints");
-    auto factor_of_time = f.custom("calendar_factor", "number, **S**", "0.01 to 100",
-                                   format_text::sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
+    auto factor_of_time =
+        f.custom("calendar_factor", "number, **S**", "0.01 to 100",
+                 format_text::schema_of_sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
     factor_of_time.reads([](const JsonNode& node, Spec& spec) {
       spec.calendar_factor = node.sourced_number({0.01, 100});
     });
@@ -83,7 +84,7 @@ const ObjectFormat<FailureSpec>& failures_format() {
                      "lower end of the 80 % interval of the calendar time, divided by the prediction"},
           std::tuple{"calendar_high", &Spec::calendar_high, "upper end of that interval, divided by the prediction"}}) {
       auto factor = f.custom(key, "number, **S**", "0.01 to 100",
-                             format_text::sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
+                             format_text::schema_of_sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
       factor.reads([member = member](const JsonNode& node, Spec& spec) {
         spec.*member = node.sourced_number({0.01, 100});
       });
@@ -152,7 +153,8 @@ FailureProcess process_of(const FailureSpec& spec, const FailingJob& job) {
   return process;
 }
 
-FailingTraining training_under(const FailureSpec& spec, const FailureProcess& process, int nodes, double useful_s) {
+FailingTraining predict_failing_training(const FailureSpec& spec, const FailureProcess& process, int nodes,
+                                         double useful_s) {
   const Goodput left = goodput(process);
   FailingTraining training;
   if (spec.availability) {

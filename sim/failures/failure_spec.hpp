@@ -51,7 +51,9 @@ struct FailingTraining {
   double interruptions = 0;       ///< expected number, of both kinds
   double spot_interruptions = 0;  ///< expected number of losses of spot nodes
 };
-FailingTraining training_under(const FailureSpec& spec, const FailureProcess& process, int nodes, double useful_s);
+/// Predicts a training of `useful_s` seconds without interruptions on `nodes` nodes that fail.
+FailingTraining predict_failing_training(const FailureSpec& spec, const FailureProcess& process, int nodes,
+                                         double useful_s);
 /// Returns why wall_s is infinite, in plain text.
 std::string why_never(const Availability& trace, int nodes);
 

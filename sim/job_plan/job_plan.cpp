@@ -253,7 +253,8 @@ bool are_in_closed_form(const std::vector<Machine>& machines) {
 // Up to this number, all points are predicted like jobs of their own: at most a second each, except for algorithms that
 // share links on hundreds of GPUs. Above, only those that matter for the answer.
 constexpr std::size_t kMostPointsLikeJobs = 200;
-// What-ifs and other numbers of GPUs are about 15 predictions. Each replays at most a few seconds of messages.
+// The plan also predicts about 15 what-ifs and other numbers of GPUs. Each replays at most 2 million messages, which
+// takes a few seconds.
 constexpr double kNoLimitOfMessages = 1e15, kMostMessagesAround = 2e6;
 
 Json refine_of(const std::vector<Machine>& machines, std::size_t points) {

@@ -59,7 +59,7 @@ class Launch {
     std::vector<UnreadKeys> tables = reading.reader->unread;
     tables.insert(tables.end(), environment_unread().begin(), environment_unread().end());
     if (!task_.script.empty()) tables.insert(tables.end(), sky_unread().begin(), sky_unread().end());
-    if (has_no_experts(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
+    if (is_known_dense(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
     for (const std::vector<std::string>& notes : {reading.facts.notes, found_})

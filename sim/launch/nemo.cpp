@@ -246,7 +246,7 @@ std::string key_of_argument(const std::string& name) {
 void read_factory(LaunchSettings& s) {
   const LaunchSetting given = s.at("factory");
   const std::string text = plain_text(given.value), name = text.substr(0, text.find('('));
-  std::string open_part;  // may give any argument
+  std::string unexpanded_argument;  // a shell variable, which may stand for any arguments
   std::string inside = text.size() > name.size() ? text.substr(name.size() + 1) : "";
   inside = inside.substr(0, inside.rfind(')'));
   for (std::size_t begin = 0; begin < inside.size();) {
@@ -264,13 +264,13 @@ void read_factory(LaunchSettings& s) {
     if (lower_case(plain_text(setting.value)) == "none") setting.value = Json();
     const bool is_open = part.find_first_of("$`") != std::string::npos;
     setting.unknown = is_open ? part.substr(equals < part.size() ? equals + 1 : 0) : "";
-    if (is_open && equals == part.size()) open_part = part;
+    if (is_open && equals == part.size()) unexpanded_argument = part;
     setting.use = Use::unread;
     s.add(setting);
   }
   if (s.has("factory.precision")) give_lightning_precision(s, "factory.precision");
   s.replace("factory", name);
-  s.set_unknown("factory", name.find('$') == std::string::npos ? open_part : name);
+  s.set_unknown("factory", name.find('$') == std::string::npos ? unexpanded_argument : name);
 }
 
 void read_nemo_2(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {

@@ -92,7 +92,7 @@ int layers_of(const std::string& option, const Catalogue& catalogue) {
   return graph.transformer ? graph.transformer->spec.layers : 0;
 }
 
-bool has_no_experts(const std::string& option, const Catalogue& catalogue) {
+bool is_known_dense(const std::string& option, const Catalogue& catalogue) {
   const std::string name = option.empty() ? "" : job::split_sized_name(option).model;
   if (name.empty()) return false;
   if (name.front() == '{') {

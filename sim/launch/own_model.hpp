@@ -26,7 +26,7 @@ std::string sized_name(const std::string& name, std::int64_t tokens);
 /// Returns the layers of the catalogue's model in a value of --model; 0: it is another model.
 int layers_of(const std::string& option, const Catalogue& catalogue);
 
-/// Whether the value of --model is known to be a model without experts. False: it has experts, or it is not known.
-bool has_no_experts(const std::string& option, const Catalogue& catalogue);
+/// True if the value of --model is known to be a model without experts. False: it has experts, or it is not known.
+bool is_known_dense(const std::string& option, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::launch

@@ -113,7 +113,7 @@ void ShellState::assign(const Assignment& assignment, int line, bool is_sure) {
     value.front().add_unknown(kept.front().unknown);
   }
   if (value.size() > kMostElementsOfArray) fail(line, "an array of more than 100,000 values");
-  if (assignment.name == "PYTHONPATH" && !value.empty()) name_python_folders(value.front());
+  if (assignment.name == "PYTHONPATH" && !value.empty()) add_python_folders(value.front());
   if (is_sure) {
     kept = std::move(value);
     return;

@@ -59,8 +59,8 @@ class ShellState {
   void forget_read_words(const ShellCommand& command);
   /// Runs cd, pushd or popd.
   void change_folder(const ShellCommand& command, bool is_sure);
-  /// Lists the folders of PYTHONPATH.
-  void name_python_folders(const Word& path);
+  /// Adds the folders of PYTHONPATH to those in which files are sought.
+  void add_python_folders(const Word& path);
   /// Returns the text of a file that the script wrote or that is in its folder; nullopt: there is none.
   std::optional<Word> file_text(const Word& path) const;
   /// Runs sed on its files or `input`. Writes `target`, the files themselves (-i) or its output, which it returns.
@@ -103,7 +103,7 @@ class ShellState {
   std::size_t option_word_ = 0, option_letter_ = 1;  ///< of the argument that getopts reads
   std::vector<std::string> left_folders_;            ///< by pushd
   /// Adds a folder in which files are sought.
-  void name_folder(const std::string& folder);
+  void add_folder(const std::string& folder);
   const ShellSurroundings& surroundings_;
   /// Runs mapfile.
   std::size_t read_lines(const ShellCommand& command, const Word& text);

@@ -93,7 +93,7 @@ std::optional<Word> ShellState::file_text(const Word& path) const {
   return std::nullopt;
 }
 
-void ShellState::name_folder(const std::string& folder) {
+void ShellState::add_folder(const std::string& folder) {
   constexpr std::size_t kMostFolders = 32;
   std::vector<std::string>& all = script_.folders;
   if (!folder.empty() && all.size() < kMostFolders && std::find(all.begin(), all.end(), folder) == all.end())
@@ -115,17 +115,17 @@ void ShellState::change_folder(const ShellCommand& command, bool is_sure) {
     return;
   }
   const std::string joined = folder_.empty() || target.text[0] == '/' ? target.text : folder_ + "/" + target.text;
-  name_folder(joined);
-  name_folder(target.text);  // what "pwd" gave is from the working directory
+  add_folder(joined);
+  add_folder(target.text);  // what "pwd" gave is from the working directory
   if (!is_sure) return;
   folder_ = joined;
   variables_.values["PWD"] = {{folder_, "", command.place}};
 }
 
-void ShellState::name_python_folders(const Word& path) {
+void ShellState::add_python_folders(const Word& path) {
   std::istringstream parts(path.text);
   for (std::string part; std::getline(parts, part, ':');)
-    if (part.find('$') == std::string::npos) name_folder(part);
+    if (part.find('$') == std::string::npos) add_folder(part);
 }
 
 void ShellState::write_text(const std::string& path, Word content, bool appends, bool is_conditional) {

@@ -160,7 +160,7 @@ FailingJob failing_job(const Scenario& s, const Outcome& o) {
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
   const FailureProcess process = process_of(spec, failing_job(s, o));
   const auto training = [&](double iterations_s) {
-    return training_under(spec, process, o.nodes, iterations_s * spec.calendar_factor);
+    return predict_failing_training(spec, process, o.nodes, iterations_s * spec.calendar_factor);
   };
   const FailingTraining mean = training(o.time_s);
   if (!std::isfinite(mean.wall_s)) {

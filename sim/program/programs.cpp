@@ -33,7 +33,7 @@ AllReduce profile_all_reduce(const Scenario& scenario) {
   return [measured = AllReduceOfProfile(scenario)](int gpus, std::int64_t bytes) {
     Plan plan{"profile", gpus, bytes, {}};
     if (gpus == 1) return plan;
-    const calib::LineFit& line = measured.over(gpus)->line;
+    const calib::LineFit& line = measured.find_fit(gpus)->line;
     const double latency_s = line.at(0), seconds = line.at(double(bytes));
     plan.call = CallTime{std::min(latency_s, seconds), std::max(seconds - latency_s, 1e-12)};
     plan.phases.edit().push_back(ring_phase(0, 1, gpus, 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));

@@ -94,7 +94,7 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   SplitJob job;
   job.spec = scenario.parallel_at(gpus);
   job.shape = TransformerShape(scenario.model.transformer->spec, scenario.model.transformer->job);
-  check_fits(job.shape, job.spec);
+  check_divisible(job.shape, job.spec);
   job.micro_batches = micro_batches(job.spec, static_cast<int>(global_batch_of(job.spec, job.spec.data)));
   job.parts = parts_of(job.shape, job.spec);
   job.layers = count_by_layer(job.shape, job.spec, rank_layer_parameters);

@@ -23,7 +23,7 @@ std::vector<int> powers_of_two(int most) {
 
 bool fits_model(const TransformerShape& shape, const ParallelSpec& spec) {
   try {
-    check_fits(shape, spec);
+    check_divisible(shape, spec);
   } catch (const InputError&) {
     return false;
   }

@@ -95,7 +95,7 @@ struct [[nodiscard]] QuantityTask : Inputs {
   bool is_whole_training = false;  ///< calendar time of training a language model (calendar.hpp)
   IntervalClass interval_class;
 
-  /// True if measured rates, and not only constants, anchor the computation.
+  /// True if the target's computation is scaled to given rates (compute.rates).
   bool has_rates() const { return !target.empty() && !target.front().scenario.compute.rates.empty(); }
 };
 

@@ -27,7 +27,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   // GPUs run in lockstep, so one represents all. Its streams share it one after the other.
   InFlight in_flight;
   WorkOrder order(program);
-  for (int next = order.next(free_s, end_s); next >= 0; next = order.next(free_s, end_s)) {
+  for (int next = order.next_work(free_s, end_s); next >= 0; next = order.next_work(free_s, end_s)) {
     const std::size_t w = to_index(next);
     const Work& work = program.work[w];
     double start = free_s[to_index(work.stream)], input = 0;

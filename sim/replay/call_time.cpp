@@ -20,7 +20,7 @@ void for_runs(const Plan& plan, const UnitClasses& units, Do&& what) {
 double longest_latency_s(const Plan& plan, const UnitClasses& units) {
   double longest = 0;
   for_runs(plan, units, [&](const Run&, const RunOnLinks& on_links) {
-    for (const RunOnLinks::Way* way : on_links.ways) longest = std::max(longest, way->latency_s);
+    for (const RunOnLinks::CrossedRoute* route : on_links.routes) longest = std::max(longest, route->latency_s);
   });
   return longest;
 }
@@ -40,8 +40,8 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster, const Un
   std::vector<double> load(to_index(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
     const double bytes = static_cast<double>(run.bytes), rate = bytes / plan.call->transfer_s;
-    for (const RunOnLinks::Way* way : on_links.ways)
-      call.seconds = std::max(call.seconds, way->latency_s + bytes / std::min(rate, way->route_bytes_per_s));
+    for (const RunOnLinks::CrossedRoute* route : on_links.routes)
+      call.seconds = std::max(call.seconds, route->latency_s + bytes / std::min(rate, route->route_bytes_per_s));
     for (const RunOnLinks::Crossing& crossing : on_links.crossings)
       load[to_index(crossing.link)] += crossing.messages * std::min(rate, crossing.route_bytes_per_s);
   });

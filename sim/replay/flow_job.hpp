@@ -169,7 +169,7 @@ class FlowJob {
     }
   }
 
-  // Starts the strand's next work if all works for which it waits have ended.
+  // Starts the next work of a strand, a stream of one GPU, if all the works that it waits for have ended.
   void go_on(int strand) {
     Strand& s = strands_[to_index(strand)];
     if (s.step != Step::waiting || to_index(s.next) == works_of(strand).size()) return;

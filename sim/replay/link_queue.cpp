@@ -66,7 +66,7 @@ class BusyLinks {
 
  private:
   void add(const std::shared_ptr<const Transfers::Block>& block, int rounds) {
-    if (const std::int64_t each = block->bytes_of_each(); each >= 0) {
+    if (const std::int64_t each = block->bytes_of_each_transfer(); each >= 0) {
       const auto all = messages_.of(block, [this](const Transfers::Block& one) { return count_messages(one); });
       for (const auto& [link, messages] : *all) add(link, messages * static_cast<double>(each) * rounds);
       return;
@@ -192,7 +192,7 @@ WorkOrder::WorkOrder(const Program& program)
   if (by_time_) list_dependents();
 }
 
-int WorkOrder::next(const std::vector<double>& stream_free_s, const std::vector<double>& end_s) {
+int WorkOrder::next_work(const std::vector<double>& stream_free_s, const std::vector<double>& end_s) {
   if (taken_ == program_.work.size()) return -1;
   if (by_time_) return take(earliest(stream_free_s, end_s));
   if (!takes_copies_early_) return static_cast<int>(taken_++);

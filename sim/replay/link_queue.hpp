@@ -51,7 +51,7 @@ class WorkOrder {
  public:
   explicit WorkOrder(const Program& program);
   /// Index of the next work; -1 at the end. Arguments: when each stream is free, and when processed work has ended.
-  int next(const std::vector<double>& stream_free_s, const std::vector<double>& end_s);
+  int next_work(const std::vector<double>& stream_free_s, const std::vector<double>& end_s);
 
  private:
   using Times = std::vector<double>;

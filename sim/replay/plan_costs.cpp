@@ -42,12 +42,13 @@ class RoundLoad {
     });
     std::vector<Flow> flows;
     for_runs(phase, [&](const Run& run, const RunOnLinks& on_links) {
-      for (const RunOnLinks::Way* way : on_links.ways) {
+      for (const RunOnLinks::CrossedRoute* route : on_links.routes) {
         double transfer_s = 0;
-        for (int link : way->links) transfer_s = std::max(transfer_s, bytes_[to_index(link)] / units_.bandwidth(link));
+        for (int link : route->links)
+          transfer_s = std::max(transfer_s, bytes_[to_index(link)] / units_.bandwidth(link));
         if (run.reduces && reduction_rate > 0)
           transfer_s = std::max(transfer_s, static_cast<double>(run.bytes) / reduction_rate);
-        const Flow flow{way->latency_s, transfer_s};
+        const Flow flow{route->latency_s, transfer_s};
         // Many flows are equal. Skips a flow that repeats a known one or never outlasts it.
         if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
       }
@@ -105,7 +106,7 @@ std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
   for (const Phase& phase : plan.phases) {
     std::int64_t of_phase = -1;
     for (const auto& block : phase.transfers.blocks()) {
-      const std::int64_t of_block = block->bytes_of_each();
+      const std::int64_t of_block = block->bytes_of_each_transfer();
       if (of_block < 0 || (of_phase >= 0 && of_phase != of_block)) return std::nullopt;
       of_phase = of_block;
     }

@@ -189,8 +189,8 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
 double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate = 0,
                        const Perturbation& perturbation = {});
 
-/// Replays one plan alone: returns when each rank leaves, given when each arrives. The max-plus form returns false if
-/// flows would share a link.
+/// These replay one plan alone. They take the time at which each rank arrives, and return the time at which it leaves.
+/// The max-plus form replaces arrivals by departures in `times_s`, and returns false if flows share a link.
 std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                   double reduction_rate = 0);
 std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,

@@ -51,10 +51,10 @@ UnevenLoads::Counted UnevenLoads::count(const Runs& runs) const {
     const RunOnLinks& on_links = units_.find(run);
     for (const RunOnLinks::Crossing& crossing : on_links.crossings)
       counted.messages[crossing.link] += crossing.messages;
-    for (const RunOnLinks::Way* way : on_links.ways) {
+    for (const RunOnLinks::CrossedRoute* route : on_links.routes) {
       std::vector<bool>& is_crossed =
-          counted.is_crossed.try_emplace(way->latency_s, to_index(units_.links()), false).first->second;
-      for (int link : way->links) is_crossed[to_index(link)] = true;
+          counted.is_crossed.try_emplace(route->latency_s, to_index(units_.links()), false).first->second;
+      for (int link : route->links) is_crossed[to_index(link)] = true;
     }
   }
   return counted;

@@ -140,12 +140,12 @@ UnitClasses::UnitClasses(const std::vector<const Plan*>& plans, const Cluster& c
         if (blocks.insert(block.get()).second)
           for (const Run& run : block->runs()) runs_.try_emplace(run);
   find_classes(blocks);
-  check_ways();
+  check_routes();
   bandwidth_.assign(first_of_.size() * to_index(links_of_unit_), 0);
   crossing_of_.assign(bandwidth_.size(), -1);
   for (auto& [run, found] : runs_) {
     find_crossings(run, found);
-    find_ways(run, found);
+    find_routes(run, found);
   }
 }
 
@@ -180,21 +180,21 @@ void UnitClasses::find_classes(const std::set<const Transfers::Block*>& blocks) 
   }
 }
 
-// Estimates the number of ways before any is found. A run has at most one way for each message, and one for each pair
-// of classes and of positions. 2e7 ways need about 4 GB and 12 s.
-void UnitClasses::check_ways() const {
-  constexpr double kMostWays = 2e7;
-  double ways = 0;
+// Estimates the number of routes before any is found. A run has at most one route for each message, and one for each
+// pair of classes and of positions. 2e7 routes need about 4 GB and 12 s.
+void UnitClasses::check_routes() const {
+  constexpr double kMostRoutes = 2e7;
+  double routes = 0;
   for (const auto& entry : runs_) {
     const Run& run = entry.first;
     double distinct = as_one_ ? run.count : period_of(run, gpus_of_unit_);
     for (const int stride : {run.src_stride, run.dst_stride})
       if (stride != 0) distinct *= static_cast<double>(first_of_.size());
-    ways += std::min<double>(run.count, distinct);
+    routes += std::min<double>(run.count, distinct);
   }
-  if (ways <= kMostWays) return;
-  const double gpus = std::floor(cluster_.gpus() * kMostWays / ways / gpus_of_unit_) * gpus_of_unit_;
-  throw InputError("/algorithm: collectives send " + short_number(std::round(ways * 1e-6)) +
+  if (routes <= kMostRoutes) return;
+  const double gpus = std::floor(cluster_.gpus() * kMostRoutes / routes / gpus_of_unit_) * gpus_of_unit_;
+  throw InputError("/algorithm: collectives send " + short_number(std::round(routes * 1e-6)) +
                    " million messages between different pairs of nodes; allowed: 20 million" +
                    (gpus > 0 ? ", which " + std::to_string(static_cast<int>(gpus)) + " GPUs do not exceed" : ""));
 }
@@ -256,10 +256,10 @@ void UnitClasses::cross(const Run& run, int i, int unit, double messages, RunOnL
 }
 
 // Messages whose ends have the same positions in their units differ only by the classes of these units.
-void UnitClasses::find_ways(const Run& run, RunOnLinks& found) {
+void UnitClasses::find_routes(const Run& run, RunOnLinks& found) {
   const int period = period_of(run, gpus_of_unit_);
   if (as_one_ || period >= run.count) {
-    for (int i = 0; i < run.count; ++i) add_way(run, i, found);
+    for (int i = 0; i < run.count; ++i) add_route(run, i, found);
     return;
   }
   const int src_apart = run.src_stride * period / gpus_of_unit_, dst_apart = run.dst_stride * period / gpus_of_unit_;
@@ -283,32 +283,32 @@ void UnitClasses::find_ways(const Run& run, RunOnLinks& found) {
       dst_before = dst;
       count_before = count;
     }
-    for (int i : first) add_way(run, place + i, found);
+    for (int i : first) add_route(run, place + i, found);
   }
 }
 
-void UnitClasses::add_way(const Run& run, int i, RunOnLinks& found) {
+void UnitClasses::add_route(const Run& run, int i, RunOnLinks& found) {
   const int src = run.src_at(i), dst = run.dst_at(i);
   const auto place = [this](int gpu) {
     return static_cast<std::uint64_t>(class_of(unit_of(gpu))) * to_index(gpus_of_unit_) + to_index(gpu % gpus_of_unit_);
   };
   const std::uint64_t ends = place(src) << 32 | place(dst) << 1 | (unit_of(src) == unit_of(dst) ? 1u : 0u);
-  const auto [known, is_new] = known_ways_.try_emplace(ends, nullptr);
+  const auto [known, is_new] = known_routes_.try_emplace(ends, nullptr);
   if (is_new) {
-    ways_.push_back(way_of(src, dst));
-    known->second = &ways_.back();
+    routes_.push_back(route_of(src, dst));
+    known->second = &routes_.back();
   }
-  found.ways.push_back(known->second);
+  found.routes.push_back(known->second);
 }
 
-RunOnLinks::Way UnitClasses::way_of(int src, int dst) {
+RunOnLinks::CrossedRoute UnitClasses::route_of(int src, int dst) {
   cluster_.find_message_route(cluster_.gpu(src), cluster_.gpu(dst), route_);
-  RunOnLinks::Way way{route_.latency_s, route_.bandwidth_bytes_per_s, {}};
+  RunOnLinks::CrossedRoute crossed{route_.latency_s, route_.bandwidth_bytes_per_s, {}};
   for (const int link : route_.links) {
     const Fabric::UnitLink of_unit = as_one_ ? Fabric::UnitLink{0, link} : cluster_.unit_of(link);
-    way.links.push_back(class_of(of_unit.unit) * links_of_unit_ + of_unit.link);
+    crossed.links.push_back(class_of(of_unit.unit) * links_of_unit_ + of_unit.link);
   }
-  return way;
+  return crossed;
 }
 
 }  // namespace lockstep::sim::replay

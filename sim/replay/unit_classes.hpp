@@ -30,13 +30,13 @@ struct RunOnLinks {
     double messages;
   };
   /// A route that messages take.
-  struct Way {
+  struct CrossedRoute {
     double latency_s;
     double route_bytes_per_s;
     std::vector<int> links;
   };
   std::vector<Crossing> crossings;
-  std::vector<const Way*> ways;  ///< owned by UnitClasses
+  std::vector<const CrossedRoute*> routes;  ///< owned by UnitClasses
 };
 
 class UnitClasses {
@@ -60,12 +60,12 @@ class UnitClasses {
   using Runs = std::unordered_map<Run, RunOnLinks, HashRun, SameRanks>;
 
   void find_classes(const std::set<const Transfers::Block*>& blocks);
-  void check_ways() const;
+  void check_routes() const;
   void find_crossings(const Run& run, RunOnLinks& found);
-  void find_ways(const Run& run, RunOnLinks& found);
+  void find_routes(const Run& run, RunOnLinks& found);
   void cross(const Run& run, int i, int unit, double messages, RunOnLinks& found);
-  void add_way(const Run& run, int i, RunOnLinks& found);
-  RunOnLinks::Way way_of(int src, int dst);
+  void add_route(const Run& run, int i, RunOnLinks& found);
+  RunOnLinks::CrossedRoute route_of(int src, int dst);
   int unit_of(int gpu) const { return gpu / gpus_of_unit_; }
   int class_of(int unit) const { return class_of_[static_cast<std::size_t>(unit)]; }
 
@@ -78,8 +78,9 @@ class UnitClasses {
   std::vector<double> bandwidth_;  // by link of the classes; 0 if no message crosses it
   std::vector<int> crossing_of_;   // by link, for the current run; -1: none
   Runs runs_;
-  std::deque<RunOnLinks::Way> ways_;
-  std::unordered_map<std::uint64_t, const RunOnLinks::Way*> known_ways_;  // by classes and positions of both ends
+  std::deque<RunOnLinks::CrossedRoute> routes_;
+  std::unordered_map<std::uint64_t, const RunOnLinks::CrossedRoute*>
+      known_routes_;  // by classes and positions of both ends
   Route route_;
 };
 

@@ -72,7 +72,7 @@ Problem find_measured_all_reduce_problem(const std::string& pointer, int gpus, c
   if (library.empty() && libraries.size() > 1)
     return {{pointer, "the profile has the " + measured.operation() + " of several libraries" + over,
              "allowed: one of them in /communication/library: " + joined(libraries)}};
-  if (measured.over(gpus) != nullptr) return {};
+  if (measured.find_fit(gpus) != nullptr) return {};
   return {{pointer, "the profile has no " + measured.operation() + (library.empty() ? "" : " of " + library) + over,
            libraries.empty() ? "" : "allowed: by " + joined(libraries)}};
 }

@@ -192,7 +192,7 @@ void add_fat_tree(ObjectFormat<FabricSpec>& f) {
           "lowest level first: children of a switch, parents of a child, parallel links between them. `bandwidth` and "
           "`latency`, lists of as many values, give the levels links of their own, such as those between data centres",
           write_levels);
-  const Json whole = format_text::sourced({{"type", "integer"}, {"minimum", 1}, {"maximum", kMostPorts}});
+  const Json whole = format_text::schema_of_sourced({{"type", "integer"}, {"minimum", 1}, {"maximum", kMostPorts}});
   add_key(f, "leaf_nodes", "whole, **S**", whole, "two levels: nodes below a leaf switch", nothing);
   add_key(f, "oversubscription", "whole, **S**", whole,
           "two levels: a leaf has `leaf_nodes / oversubscription` uplinks", nothing);

@@ -43,13 +43,13 @@ const Json& link_schema() {
 
 const LinkQuantity& link_bandwidth() {
   static const LinkQuantity quantity{"bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
-                                     format_text::sourced(format_text::schema_of(Dimension::bandwidth))};
+                                     format_text::schema_of_sourced(format_text::schema_of(Dimension::bandwidth))};
   return quantity;
 }
 
 const LinkQuantity& link_latency() {
   static const LinkQuantity quantity{"time, **S**", format_text::range_of(kLatency, Dimension::time),
-                                     format_text::sourced(format_text::schema_of(Dimension::time))};
+                                     format_text::schema_of_sourced(format_text::schema_of(Dimension::time))};
   return quantity;
 }
 

@@ -27,7 +27,7 @@ const ObjectFormat<DdpSpec>& ddp_format() {
 void add_reduction_rate(ObjectFormat<CommunicationSpec>& f) {
   Json properties = Json::object();
   for (const std::string& wire : choice_names<Wire>())
-    properties[wire] = format_text::sourced(format_text::schema_of(Dimension::bandwidth));
+    properties[wire] = format_text::schema_of_sourced(format_text::schema_of(Dimension::bandwidth));
   auto field = f.custom("reduction_rate", "object `{\"fp32\", \"fp16\"}`, each a bandwidth, **S**",
                         "1 kB/s to 1 PB/s (1e15 B/s)",
                         {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}});

@@ -77,7 +77,7 @@ ObjectFormat<ComputeSpec> efficiency_format() {
   ObjectFormat<ComputeSpec> f("efficiency");
   auto compute = f.custom(
       "compute", "number **S**, or a curve", "1e-6 to 1",
-      {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(kFraction)),
+      {{"anyOf", Json::array({format_text::schema_of_sourced(format_text::schema_of(kFraction)),
                               {{"type", "array"}, {"minItems", 1}, {"items", efficiency_point_format().schema()}}})}});
   compute.assumed(0.6, "default: share of peak that large convolutions and GEMMs reach")
       .means("share of peak that kernels reach");
@@ -98,15 +98,15 @@ ObjectFormat<ComputeSpec> efficiency_format() {
     spec.kernels.half_speed = before.half_speed;
   });
   kernels.writes([](const ComputeSpec& spec) { return spec.kernels.gpus.empty() ? Json() : Json(spec.kernels.gpus); });
-  auto speed =
-      f.custom("kernel_speed", "number **S**", "0.01 to 2", format_text::sourced(format_text::schema_of(kKernelSpeed)));
+  auto speed = f.custom("kernel_speed", "number **S**", "0.01 to 2",
+                        format_text::schema_of_sourced(format_text::schema_of(kKernelSpeed)));
   speed.optional("1").means(
       "how fast these kernels are in a training, over single ones in short bursts: sustained clocks, and what software "
       "adds");
   speed.reads([](const JsonNode& node, ComputeSpec& spec) { spec.kernels.speed = node.sourced_number(kKernelSpeed); });
   speed.writes([](const ComputeSpec& spec) { return spec.kernels.gpus.empty() ? Json() : Json(spec.kernels.speed); });
   auto half = f.custom("half_kernel_speed", "number **S**", "0.01 to 2",
-                       format_text::sourced(format_text::schema_of(kKernelSpeed)));
+                       format_text::schema_of_sourced(format_text::schema_of(kKernelSpeed)));
   half.optional("`kernel_speed`")
       .means(
           "with `fp8` or `fp4`: the same of kernels that stay in 16 bits, such as attention, routers and the output "

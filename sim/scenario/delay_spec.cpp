@@ -21,8 +21,8 @@ Json write_value(double value, bool in_seconds) {
 }
 
 Json schema_of_value() {
-  return {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(Range{0, kFactor.high})),
-                                 format_text::sourced(format_text::schema_of(Dimension::time))})}};
+  return {{"anyOf", Json::array({format_text::schema_of_sourced(format_text::schema_of(Range{0, kFactor.high})),
+                                 format_text::schema_of_sourced(format_text::schema_of(Dimension::time))})}};
 }
 
 // Reads the numbers of a text file, separated by blanks, commas or lines.
@@ -94,7 +94,8 @@ void add_empirical(Format& f) {
 void add_percentiles(Format& f) {
   const Json point{
       {"type", "object"},
-      {"properties", {{"at", format_text::sourced(format_text::schema_of(Range{0, 1}))}, {"value", schema_of_value()}}},
+      {"properties",
+       {{"at", format_text::schema_of_sourced(format_text::schema_of(Range{0, 1}))}, {"value", schema_of_value()}}},
       {"required", {"at", "value"}},
       {"additionalProperties", false}};
   auto field = f.custom("percentiles", "`[{\"at\", \"value\"}, ...]`", "", {{"type", "array"}, {"items", point}});

@@ -38,7 +38,7 @@ Json write_fill(const LearnersSpec& spec) {
 }
 
 Json schema_of_fill() {
-  return {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(kFill)),
+  return {{"anyOf", Json::array({format_text::schema_of_sourced(format_text::schema_of(kFill)),
                                  {{"const", "profile"}},
                                  {{"type", "array"}, {"minItems", 1}, {"items", fill_format().schema()}}})}};
 }

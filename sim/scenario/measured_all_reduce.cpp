@@ -24,7 +24,7 @@ bool AllReduceOfProfile::is_such(const calib::Fit& fit, int gpus) const {
          fit.key.value("ranks", 0) == gpus && !fit.key.contains("in_place") && calib::is_of_floats(fit.key);
 }
 
-const calib::Fit* AllReduceOfProfile::over(int gpus) const {
+const calib::Fit* AllReduceOfProfile::find_fit(int gpus) const {
   if (!profile_) return nullptr;
   const int nodes = (gpus + gpus_per_node_ - 1) / gpus_per_node_;
   const calib::Fit* best = nullptr;
@@ -48,7 +48,7 @@ std::vector<std::string> AllReduceOfProfile::libraries(int gpus) const {
 const calib::Fit* measured_all_reduce(const Scenario& s, int gpus) {
   const AllReduceKind kind = s.communication.all_reduce;
   if (kind != AllReduceKind::profile && kind != AllReduceKind::profile_average) return nullptr;
-  return AllReduceOfProfile(s).over(gpus);
+  return AllReduceOfProfile(s).find_fit(gpus);
 }
 
 }  // namespace lockstep::sim::scenario

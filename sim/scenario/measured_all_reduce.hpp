@@ -20,7 +20,7 @@ class AllReduceOfProfile {
   /// Returns the operation's fit over bytes for `gpus` devices, by the library that the scenario names, or else the
   /// first one. If several numbers of nodes were measured, takes the number that the devices fill, or else the first.
   /// Null if it was not measured.
-  const calib::Fit* over(int gpus) const;
+  const calib::Fit* find_fit(int gpus) const;
   /// Lists each library by which it was measured over `gpus` devices once.
   std::vector<std::string> libraries(int gpus) const;
 

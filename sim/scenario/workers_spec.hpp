@@ -10,7 +10,7 @@ namespace lockstep::sim::scenario {
 
 struct WorkersSpec {
   int backups = 0;                ///< b of the point's N + b GPUs
-  int aggregate = 0;              ///< N; 0: the point's GPUs minus the backups
+  int aggregate = 0;              ///< N, the gradients that an update averages; 0: the GPUs minus `backups`
   double timeout_s = 0;           ///< 0: none
   bool is_interrupted = false;    ///< late workers abandon their work
   int servers = 1;                ///< M

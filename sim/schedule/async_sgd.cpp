@@ -54,7 +54,7 @@ class AsyncWorker {
 
   void ask(int shard) { me_.start_send(server_of(shard), {-1, tag_of(kRead, shard), 0, 0}); }
 
-  // Reads parameters from the bottom up.
+  // Computes the forward pass. Reads each shard's parameters first, from the bottom up.
   void forward(double factor) {
     for (int shard = 0; shard < shards() && !o_.reads_in_forward; ++shard) ask(shard);
     for (int shard = 0; shard < shards(); ++shard) {

@@ -22,7 +22,7 @@ Program local_sgd_of_groups(const model::Graph& graph, const ModelCost& cost, co
   SSgdIterations iterations(gpu, graph, cost, buckets, options, inner);
   int ended = -1;
   for (int step = 1; step <= options.iterations; ++step) {
-    ended = iterations.add(ended);
+    ended = iterations.add_iteration(ended);
     if (step % options.period == 0 && groups > 1) {
       const int updated = ended;
       for (std::size_t b = 0; b < buckets.size(); ++b) {

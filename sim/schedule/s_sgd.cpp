@@ -32,9 +32,9 @@ SSgdIterations::SSgdIterations(Enqueue& gpu, const model::Graph& graph, const Mo
   rest_ = backward_segment(graph, cost, layer, 0);
 }
 
-int SSgdIterations::start_step(int step_before, int updated) {
+int SSgdIterations::start_step(int step_before, int work_before) {
   std::vector<int> inputs{input_.next(step_before)};
-  if (updated >= 0) inputs.push_back(updated);
+  if (work_before >= 0) inputs.push_back(work_before);
   const int forward = gpu_.compute(kCompute, "forward", forward_.seconds, inputs, forward_.parts);
   input_.used_by(forward);
   return forward;
@@ -49,14 +49,14 @@ int SSgdIterations::copy_bucket(const Bucket& bucket, const std::vector<int>& af
   return gpu_.compute(kCompute, "bucket copy", copy_s(bucket), after);
 }
 
-int SSgdIterations::add(int updated) {
+int SSgdIterations::add_iteration(int work_before) {
   gpu_.begin_iteration();
-  int step_before = updated;
+  int step_before = work_before;
   for (int step = 1; step < options_.accumulation; ++step) {
-    start_step(step_before, updated);
+    start_step(step_before, work_before);
     step_before = gpu_.compute(kCompute, "backward", whole_backward_.seconds, {}, whole_backward_.parts);
   }
-  start_step(step_before, updated);
+  start_step(step_before, work_before);
 
   const bool exchanges = options_.gpus > 1;
   std::vector<int> ready, summed;
@@ -71,7 +71,7 @@ int SSgdIterations::add(int updated) {
   for (std::size_t b = 0; b < buckets_.size() && !options_.overlap && exchanges; ++b)
     summed.push_back(gpu_.collective(kAllReduce, buckets_[b].name, plans_[b], options_.launch_s, {done}));
   // One stream reduces the buckets in order, so all have ended when the last one has.
-  updated = exchanges ? summed.back() : done;
+  int updated = exchanges ? summed.back() : done;
   for (std::size_t b = 0; b < summed.size(); ++b)
     if (copy_s(buckets_[b]) > 0) updated = copy_bucket(buckets_[b], {summed[b]});
   return gpu_.compute(kCompute, "update", cost_.update_s, {updated});
@@ -84,7 +84,7 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
   SSgdIterations iterations(gpu, graph, cost, buckets, options, plans);
   int updated = -1;
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
-    updated = iterations.add(updated);
+    updated = iterations.add_iteration(updated);
     gpu.end_iteration(updated);
   }
   return gpu.finish();

@@ -39,12 +39,12 @@ class SSgdIterations {
   /// `plans`: of the buckets (plans_of_buckets()). All arguments must outlive it.
   SSgdIterations(Enqueue& gpu, const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                  const SSgd& options, const std::vector<int>& plans);
-  /// Begins an iteration, and adds its work after `updated`, the work that ended the previous one (-1: none). Returns
-  /// the update; the caller ends the iteration.
-  int add(int updated);
+  /// Begins an iteration, and adds its work after `work_before`, the work that ended the previous one (-1: none).
+  /// Returns the update; the caller ends the iteration.
+  int add_iteration(int work_before);
 
  private:
-  int start_step(int step_before, int updated);
+  int start_step(int step_before, int work_before);
   double copy_s(const Bucket& bucket) const;
   int copy_bucket(const Bucket& bucket, const std::vector<int>& after);
 

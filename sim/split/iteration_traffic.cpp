@@ -85,7 +85,7 @@ double sent_bytes(const TrafficList& list, TrafficGroup group) {
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   if (spec.pipeline == 1) return {};
   const bool is_scattered = spec.tensor > 1 && !spec.sequence && options.scatters_to_stages;
-  const double whole = hidden_bytes(shape, spec, options);
+  const double whole = hidden_state_bytes(shape, spec, options);
   const double message = spec.sequence || is_scattered ? whole / spec.tensor : whole;
   TrafficList list{{"hidden state to the next stage", TrafficKind::send, TrafficGroup::neighbour, 2, message}};
   if (is_scattered)

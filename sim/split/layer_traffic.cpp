@@ -126,7 +126,7 @@ struct MlpBytes {
 };
 
 MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {
-  const double hidden = hidden_bytes(shape, spec, options);
+  const double hidden = hidden_state_bytes(shape, spec, options);
   const model::FeedForward feed_forward = shape.parts_of(layer).feed_forward;
   if (feed_forward == model::FeedForward::none) return {};
   if (feed_forward == model::FeedForward::network) return {hidden, 0};
@@ -136,7 +136,7 @@ MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int 
 TrafficList forward_once(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                          const TrafficOptions& options) {
   TrafficList list;
-  const double hidden = hidden_bytes(shape, spec, options);
+  const double hidden = hidden_state_bytes(shape, spec, options);
   if (const model::TokenMixing mixing = shape.parts_of(layer).mixing; mixing != model::TokenMixing::none) {
     enter_forward(list, spec, hidden, mixing_name(mixing));
     add_mixing_context(list, shape, spec, layer, options, false);
@@ -160,7 +160,7 @@ TrafficList forward_once(const TransformerShape& shape, const ParallelSpec& spec
 
 }  // namespace
 
-double hidden_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+double hidden_state_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   return tokens(shape, spec) * shape.hidden * options.activation_bytes;
 }
 
@@ -173,7 +173,7 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
                            const TrafficOptions& options) {
   TrafficList list;
   if (spec.recompute == Recomputation::full) list = forward_once(shape, spec, layer, options);
-  const double hidden = hidden_bytes(shape, spec, options);
+  const double hidden = hidden_state_bytes(shape, spec, options);
   const MlpBytes mlp = mlp_bytes(shape, spec, layer, options);
   if (mlp.dense > 0) {
     leave_backward(list, spec, mlp.dense, "MLP");
@@ -197,21 +197,21 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
 
 TrafficList embedding_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
-  leave_forward(list, spec, hidden_bytes(shape, spec, options), "embedding");
+  leave_forward(list, spec, hidden_state_bytes(shape, spec, options), "embedding");
   for (Traffic& traffic : list) traffic.is_beside_products = false;  // looking up a table is not a GEMM
   return list;
 }
 
 TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
-  leave_backward(list, spec, hidden_bytes(shape, spec, options), "embedding");
+  leave_backward(list, spec, hidden_state_bytes(shape, spec, options), "embedding");
   for (Traffic& traffic : list) traffic.is_beside_products = false;
   return list;
 }
 
 TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
-  enter_forward(list, spec, hidden_bytes(shape, spec, options), "logits");
+  enter_forward(list, spec, hidden_state_bytes(shape, spec, options), "logits");
   // Exchanges the largest logit, the label's logit and the sum of exponentials of every token, in single precision.
   add(list, {"cross-entropy", TrafficKind::all_reduce, TrafficGroup::tensor, spec.tensor, 4 * tokens(shape, spec), 3});
   return list;
@@ -219,7 +219,7 @@ TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec
 
 TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
-  enter_backward(list, spec, hidden_bytes(shape, spec, options), "logits");
+  enter_backward(list, spec, hidden_state_bytes(shape, spec, options), "logits");
   return list;
 }
 

@@ -29,7 +29,7 @@ struct PipelineRepetition {
   std::size_t reach = 0;  ///< steps back to the first one for which a step of the period can wait
 };
 
-/// Tries periods of one micro-batch, of as many as there are stages, and of twice as many.
+/// Tries periods of 1, p and 2 p micro-batches; p is the number of stages. Mirrored chunks need an even number.
 PipelineRepetition find_repetition(const std::vector<PipelineStep>& steps, const PipelineShape& shape);
 
 }  // namespace lockstep::sim::split

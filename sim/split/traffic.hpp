@@ -77,7 +77,7 @@ struct TrafficOptions {
 };
 
 /// Bytes of a micro-batch's hidden state on a context rank: b (s/c) h e.
-double hidden_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
+double hidden_state_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
 /// Lists the traffic of a layer for one micro-batch. With full recomputation, the backward pass includes the forward
 /// pass's traffic.

@@ -126,7 +126,7 @@ std::string why_not_split(const TransformerShape& shape) {
   return "";
 }
 
-void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
+void check_divisible(const TransformerShape& shape, const ParallelSpec& spec) {
   if (const std::string why = why_not_split(shape); !why.empty())
     throw InputError(why + "; allowed: one stack of layers over tokens");
   check_divides("tensor", spec.tensor, shape.heads, "heads");

@@ -39,7 +39,7 @@ std::string why_not_split(const TransformerShape& shape);
 
 /// Throws InputError for the first mismatch of model and split. Heads, columns, experts and sequence must be divisible
 /// by the ranks, and the model must be a single stack of layers over tokens. partition() checks `pipeline`.
-void check_fits(const TransformerShape& shape, const ParallelSpec& spec);
+void check_divisible(const TransformerShape& shape, const ParallelSpec& spec);
 
 /// Parameters of a layer, by the ranks that divide them.
 struct LayerParameters {

@@ -277,7 +277,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
-    LinkSpec bus = m.catalogue.bus_of(*m.intra_node, *m.gpu);
+    LinkSpec bus = m.catalogue.nvlink_of(*m.intra_node, *m.gpu);
     bus.bandwidth_bytes_per_s *= share;
     const double nic = network ? nics / network->nics(cluster.gpus_per_node) : 0;
     const bool has_switch = m.intra_node->board_of.empty();

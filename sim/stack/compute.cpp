@@ -123,7 +123,7 @@ int accumulation_of(const StackModel& m, int gpus, int batch) {
 }
 
 int batch_of(StackModel& m) {
-  if (is_split(m.job)) return micro_batch_of(m);
+  if (is_split(m.job)) return micro_batch_or_default(m);
   if (const int stated = m.job.batch()) return stated;
   // Uses the batch of the experiment's own rates. Without such rates, uses one that fills a typical share of memory.
   for (const MeasuredRun& run : m.job.measured)

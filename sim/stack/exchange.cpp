@@ -119,7 +119,7 @@ CommunicationSpec communication_of(StackModel& m, const ClusterSpec& cluster) {
   return spec;
 }
 
-void set_rings(CommunicationSpec& communication) {
+void use_rings(CommunicationSpec& communication) {
   if (communication.all_reduce == AllReduceKind::nccl)
     communication.nccl.algorithm = NcclAlgorithm::ring;
   else
@@ -154,7 +154,7 @@ Workload sharded(StackModel& m, Workload workload) {
   workload.scenario.sharding.keeps_gradients = m.job.keeps_gradients;
   m.assume("units that are gathered together", kShardedUnits, "one for each layer is usual");
   workload = with_all_reduce(m, workload);
-  if (workload.scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(workload.scenario.communication);
+  if (workload.scenario.communication.all_reduce != AllReduceKind::nccl) use_rings(workload.scenario.communication);
   return workload;
 }
 

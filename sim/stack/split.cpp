@@ -19,7 +19,7 @@ int tensor_of_batch(StackModel& m, int gpus) {
   const GivenSplit& split = m.job.split;
   const bool is_open = !split.has("tensor") && !split.has("pipeline") && !split.has("context") && !split.has("data");
   if (!is_open || m.job.accumulation == 0 || m.job.global_batch == 0 || gpus != m.job.gpus) return 0;
-  const std::int64_t at_once = std::int64_t{gpus} * m.job.accumulation * micro_batch_of(m);
+  const std::int64_t at_once = std::int64_t{gpus} * m.job.accumulation * micro_batch_or_default(m);
   const std::int64_t ranks = at_once / m.job.global_batch, most = std::max(1, m.job.gpus_per_node);
   if (at_once % m.job.global_batch != 0 || ranks < 2 || ranks > most || most % ranks != 0) return 0;
   m.assume_default("tp", ranks, "GPUs x micro-batches over the global batch");
@@ -65,7 +65,7 @@ ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
   if (!split.has("tensor_overlap")) spec.tensor_overlap = m.stack->tensor_overlap;
   if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
   if (split.task == kAdapters) spec.lora_rank = split.has("lora_rank") ? split.values.lora_rank : kUsualLoraRank;
-  spec.micro_batch = micro_batch_of(m);
+  spec.micro_batch = micro_batch_or_default(m);
   if (!split.has("schedule") && spec.virtual_stages > 1) spec.schedule = PipelineSchedule::interleaved;
   return spec;
 }
@@ -245,7 +245,7 @@ Recomputation recomputation_of(const StackModel& m) {
   return stated == Recomputation::selective ? m.stack->selective : stated;
 }
 
-int micro_batch_of(StackModel& m) {
+int micro_batch_or_default(StackModel& m) {
   if (m.job.split.has("micro_batch")) return m.job.split.values.micro_batch;
   if (!m.job.split.is_searched) m.assume_default("microbatch", 1, "");
   return 1;
@@ -293,7 +293,7 @@ Workload with_split(StackModel& m, Workload workload) {
   workload = with_all_reduce(m, workload);
   Scenario& scenario = workload.scenario;
   // Other all-reduces, such as trees of hosts, require whole machines.
-  if (scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(scenario.communication);
+  if (scenario.communication.all_reduce != AllReduceKind::nccl) use_rings(scenario.communication);
   if (may_overlap_state(m, scenario.communication, spec))
     scenario.compute.overlap_slowdown = std::max(1.0, m.constant({kSlowdownByExchanges}));
   const bool may_use_all_to_all = m.job.split.is_searched || spec.expert_dispatch == ExpertDispatch::all_to_all;

@@ -150,8 +150,8 @@ Wire wire_of(const StackModel& m);
 /// True if the job's only GPU copies its gradients to a server in host memory and waits for them.
 bool copies_to_server(const StackModel& m);
 CommunicationSpec communication_of(StackModel& m, const ClusterSpec& cluster);
-/// Replaces the all-reduce by rings.
-void set_rings(CommunicationSpec& communication);
+/// Sets the all-reduce to a ring: NCCL's ring if NCCL is modelled, else a plain one.
+void use_rings(CommunicationSpec& communication);
 /// Adds the job's all-reduce to the workload.
 Workload with_all_reduce(StackModel& m, Workload workload);
 /// Adds the job's exchange to an iteration: parameter servers, sufficient factors, learners, or all-reduces.
@@ -176,7 +176,8 @@ std::int64_t batch_of_search(const Job& job, int gpus);
 /// needs a sequence.
 std::int64_t default_global_batch(int sequence_tokens, int gpus, const SplitAbilities& splits, const std::string& task,
                                   int accumulation);
-int micro_batch_of(StackModel& m);
+/// Returns the given micro-batch, or else 1. Lists the default as assumed, unless the split is searched.
+int micro_batch_or_default(StackModel& m);
 /// Returns the activations to recompute: as given, in the software's meaning of the term, else by its default.
 Recomputation recomputation_of(const StackModel& m);
 /// Returns the keys of the split to search: all that the job does not give and its software supports.

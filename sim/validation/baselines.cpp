@@ -73,7 +73,8 @@ double link_of(const Record& job, const Catalogue& catalogue) {
   const std::string id = job.link.is_known() ? job.link.id : gpu != nullptr ? gpu->intra_node : "";
   const IntraNodeEntry* link = catalogue.intra_nodes.with_id(id);
   if (link == nullptr || gpu == nullptr) return 0;
-  return link->is_nvlink ? catalogue.bus_of(*link, *gpu).bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
+  return link->is_nvlink ? catalogue.nvlink_of(*link, *gpu).bandwidth_bytes_per_s
+                         : link->gpu_link.bandwidth_bytes_per_s;
 }
 
 // Returns nullptr if the model is not known.

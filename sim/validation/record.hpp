@@ -53,7 +53,8 @@ struct ArrivalOrder {
   int k = 1, n = 1;
 };
 
-/// Which arrival is wanted: a time before which a share of gradients comes, or the time of a share.
+/// A question about arriving gradients. With `before_s`: which share has arrived by then? With `at`: when has this
+/// share arrived?
 struct ArrivalSpec {
   double before_s = 0;  ///< the share of gradients that have arrived by then is wanted, if > 0
   double at = 0;        ///< the time by which this share of all gradients has arrived is wanted, if > 0

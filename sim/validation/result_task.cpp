@@ -62,7 +62,7 @@ void set_collective(ResultModel& m, int gpus) {
   for (Alternatives* side : {&m.task.target, &m.task.baseline})
     for (Workload& run : *side) {
       run.share = 0.5 * parts;
-      set_rings(run.scenario.communication);
+      use_rings(run.scenario.communication);
     }
   if (m.task.quantity == Quantity::bus_bandwidth) m.task.per_si *= 0.5 * parts;
   m.assume("collective", is_chain ? "a pipelined chain" : "half of a ring all-reduce", "as NCCL does it");

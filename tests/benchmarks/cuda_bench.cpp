@@ -118,7 +118,7 @@ class Training {
   }
   double loss() { return replicas_.front()->loss(); }
   std::vector<std::string> fallbacks() const { return replicas_.front()->fallbacks(); }
-  std::string self_check() const { return replicas_.front()->self_check(); }
+  std::string self_check_text() const { return replicas_.front()->self_check_text(); }
   std::int64_t memory_bytes() const {
     std::int64_t sum = 0;
     for (const auto& replica : replicas_) sum += replica->memory_bytes();
@@ -175,7 +175,7 @@ Json measure(device::Backend& backend, const model::Graph& graph, const Request&
   json["setup_s"] = setup_s;
   json["replica_memory_bytes"] = training.memory_bytes();
   json["slow_paths"] = training.fallbacks();
-  json["self_check"] = training.self_check();
+  json["self_check"] = training.self_check_text();
   json["loss"] = std::isfinite(loss) ? Json(loss) : Json("not finite");
   return json;
 }

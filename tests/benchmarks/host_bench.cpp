@@ -81,7 +81,7 @@ void lenet_step(benchmark::State& state) {
       });
     });
   }
-  state.SetLabel(to_string(level()));
+  state.SetLabel(to_string(level_in_use()));
   state.counters["images_per_s"] = static_cast<double>(state.iterations()) * batch / step_s;
   state.counters["of_gemm"] = gemm_s / step_s;
   state.counters["of_eigen"] = eigen_s / step_s;
@@ -118,7 +118,7 @@ void step(benchmark::State& state, const char* model, int batch) {
   const std::vector<int> labels(batch, 1);
   network.loss_and_gradients(images.data(), labels.data());
   for (auto _ : state) network.loss_and_gradients(images.data(), labels.data());
-  state.SetLabel(std::string(to_string(level())) + (uses_onednn() ? " " + onednn_name() : std::string()));
+  state.SetLabel(std::string(to_string(level_in_use())) + (uses_onednn() ? " " + onednn_name() : std::string()));
   state.SetItemsProcessed(state.iterations() * batch);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -41,7 +41,7 @@ TEST_CASE("NVLinks of a board are those of GPUs on that board alone, and every o
       INFO(gpu.id << " " << one.id);
       if (!one.is_nvlink) continue;
       owners[one.id] += may_have(gpu, one);
-      if (may_have(gpu, one)) CHECK(catalogue().bus_of(one, gpu).bandwidth_bytes_per_s > 0);
+      if (may_have(gpu, one)) CHECK(catalogue().nvlink_of(one, gpu).bandwidth_bytes_per_s > 0);
       const bool is_bridge = one.share_of_bridge > 0;
       if (is_bridge) CHECK(may_have(gpu, one) == (gpu.nvlink_bridge_bytes_per_s > 0));
       if (!is_bridge && !own.is_nvlink) CHECK_FALSE(may_have(gpu, one));
@@ -77,8 +77,8 @@ TEST_CASE("bridges are as fast as data sheets say, one way") {
     CHECK(gpu(id).nvlink_bridge_bytes_per_s == gb_per_s * 1e9);
   }
   // A ring reaches the same share of the bandwidth of every bridge.
-  const double of_3090 = catalogue().bus_of(link("nvlink-bridge"), gpu("rtx3090")).bandwidth_bytes_per_s;
-  const double of_a100 = catalogue().bus_of(link("nvlink-bridge"), gpu("a100-pcie")).bandwidth_bytes_per_s;
+  const double of_3090 = catalogue().nvlink_of(link("nvlink-bridge"), gpu("rtx3090")).bandwidth_bytes_per_s;
+  const double of_a100 = catalogue().nvlink_of(link("nvlink-bridge"), gpu("a100-pcie")).bandwidth_bytes_per_s;
   CHECK(of_a100 / of_3090 == Approx(300.0 / 56));
 }
 

@@ -69,10 +69,10 @@ TEST_CASE("the good log's scatter widens its interval, and the least scatter bou
   CHECK(sim::expected_from_good(1, 0.2, 1e9).deviation() == Approx(0.2));
   CHECK(sim::least_scatter(0) == sim::least_scatter(1e9));  // a step
   const sim::Expected good = sim::expected_from_good(3, 0.1, 0), predicted{2, 1.5, 2.6};
-  const sim::Expected same = sim::scaled_by_fault(good, predicted, predicted);
+  const sim::Expected same = sim::expect_with_fault(good, predicted, predicted);
   CHECK(same.seconds == 3);
   CHECK(same.low_s == Approx(good.low_s));
-  const sim::Expected doubled = sim::scaled_by_fault(good, predicted, {4, 3, 5.2});
+  const sim::Expected doubled = sim::expect_with_fault(good, predicted, {4, 3, 5.2});
   CHECK(doubled.seconds == Approx(6));
   CHECK(doubled.deviation() > good.deviation());
 }

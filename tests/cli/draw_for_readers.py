@@ -4,7 +4,8 @@
 usage: draw_for_readers.py REPOSITORY SEED [COUNT]      COUNT of each kind, 30 unless given
 
 The same seed draws the same places. Documents: Markdown files and man pages. Comments and functions: sources and headers
-of engine, sim and calib. Each place is printed as FILE:LINE: TEXT. The reader explains each after one reading.
+of engine, sim and calib. Each place is printed as FILE:LINE: TEXT, with the line in which the sentence begins. An item
+of a list that continues a sentence is printed behind that sentence. The reader explains each after one reading.
 """
 import pathlib
 import random
@@ -12,17 +13,36 @@ import re
 import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ in the source
-from writing_check import SOURCE_FOLDERS, comments_in, files_of, paragraphs_of, sentences_of, text_of_man_page
+from writing_check import SOURCE_FOLDERS, comments_in, files_of, lines_of_paragraphs, text_of_man_page
 
 FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:[\w:<>,&* ]+[&*> ])(\w+)\([^;{]*\)(?: const)?(?: override)?;(?:.*)$")
+ABBREVIATION = re.compile(r"(?:^|[\s(])(?:al|Alg|cf|e\.g|Eq|Fig|i\.e|No|p|pp|Sec|vs)\.$")
+
+
+def whole_sentences_of(paragraph):
+    """Pairs of an offset and a sentence. Only full stops, question and exclamation marks outside of code end one."""
+    masked = re.sub(r"`[^`]*`", lambda code: "`" * len(code.group(0)), paragraph)
+    begin = 0
+    for end in re.finditer(r"(?<=[.!?])\s+(?=[A-Z0-9\"(`*\[]|--)", masked):
+        if not ABBREVIATION.search(masked[:end.start()]):
+            yield begin, paragraph[begin:end.start()]
+            begin = end.end()
+    yield begin, paragraph[begin:]
 
 
 def sentences_in(path):
     text = path.read_text()
-    for number, paragraph in paragraphs_of(text_of_man_page(text) if path.suffix == ".1" else text, keeps_code=True):
-        for sentence in sentences_of(paragraph):
+    beginning = ""  # of the sentence that the items of a list continue
+    for lines, is_item in lines_of_paragraphs(text_of_man_page(text) if path.suffix == ".1" else text, keeps_code=True):
+        paragraph = " ".join(line for _, line in lines)
+        numbers = [number for number, line in lines for _ in range(len(line) + 1)]  # of each character's line
+        sentences = list(whole_sentences_of(paragraph))
+        if not is_item:
+            beginning = sentences[-1][1] if paragraph.endswith(":") else ""
+        for offset, sentence in sentences:
+            continues = is_item and offset == 0 and not sentence[0].isupper()
             if len(sentence.split()) >= 5:
-                yield number, sentence
+                yield numbers[offset], f"{beginning} ... {sentence}" if continues and beginning else sentence
 
 
 def commented_code_in(path):

@@ -73,31 +73,41 @@ def has_verb(sentence):
 
 def prose_of(text, keeps_code=False):
     """Lines of prose with their numbers: without code, tables, headings and links' targets; code in a line is CODE."""
-    is_code = False
+    is_code, is_prose = False, False  # is_prose: the line before; four spaces then continue a list's item
     for number, line in enumerate(text.splitlines(), start=1):
+        shown = ""
         if line.lstrip().startswith("```"):
             is_code = not is_code
-            yield number, ""
-        elif is_code or line.startswith("    ") or line.lstrip().startswith(("|", "#", "![", "[![", "<!--")):
-            yield number, ""
-        else:
+        elif not (is_code or line.startswith("    ") and not is_prose
+                  or line.lstrip().startswith(("|", "#", "![", "[![", "<!--"))):
             shown = re.sub(r"\]\([^)]*\)", "]", line)
-            yield number, shown if keeps_code else re.sub(r"`[^`]*`", "CODE", shown)
+            shown = shown if keeps_code else re.sub(r"`[^`]*`", "CODE", shown)
+        is_prose = bool(shown.strip())
+        yield number, shown
+
+
+ITEM = re.compile(r"^\s*([-*]|\d+\.) ")
+
+
+def lines_of_paragraphs(text, keeps_code=False):
+    """The numbered lines of each paragraph or list's item, and True for an item."""
+    lines, is_item = [], False
+    for number, line in prose_of(text, keeps_code):
+        if (not line.strip() or ITEM.match(line)) and lines:
+            yield lines, is_item
+            lines = []
+        if line.strip():
+            if not lines:
+                is_item = ITEM.match(line) is not None
+            lines.append((number, ITEM.sub("", line).strip()))
+    if lines:
+        yield lines, is_item
 
 
 def paragraphs_of(text, keeps_code=False):
     """Pairs of a first line's number and a paragraph or a list's item."""
-    start, words = 0, []
-    for number, line in prose_of(text, keeps_code):
-        if (not line.strip() or re.match(r"\s*([-*]|\d+\.) ", line)) and words:
-            yield start, " ".join(words)
-            words = []
-        if line.strip():
-            if not words:
-                start = number
-            words.append(re.sub(r"^\s*([-*]|\d+\.) ", "", line).strip())
-    if words:
-        yield start, " ".join(words)
+    for lines, _ in lines_of_paragraphs(text, keeps_code):
+        yield lines[0][0], " ".join(line for _, line in lines)
 
 
 def sentences_of(paragraph):
@@ -136,7 +146,8 @@ def text_of_man_page(text):
     """Its prose: macros of fonts are text, other macros end a paragraph, escapes are fonts."""
     lines = (line[line.index(" "):].replace('"', "") if re.match(r"\.(B|I|BR|IR|RB|RI|BI|IB) ", line) else line
              for line in text.splitlines())
-    return "\n".join("" if line.startswith((".", "'")) else re.sub(r"\\f.|\\", "", line) for line in lines)
+    return "\n".join("" if line.startswith((".", "'")) else re.sub(r"\\f.|\\", "", line.replace("\\(dq", '"'))
+                     for line in lines)
 
 
 def files_of(root, *suffixes):

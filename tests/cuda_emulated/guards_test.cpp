@@ -203,7 +203,7 @@ TEST_CASE("An engine that computes something else than it is asked for is not us
   CHECK(merge.solvers.fallbacks().size() <= 2);  // those of the two faster ones
   for (const std::string& line : merge.solvers.fallbacks())
     CHECK_THAT(line, Contains("computes something else") && Contains("added to what is there"));
-  CHECK_THAT(merge.solvers.self_check(), Contains("1 engines agree"));
+  CHECK_THAT(merge.solvers.self_check_text(), Contains("1 engines agree"));
   const DeviceBuffer<char> workspace(solver->workspace_bytes), scratch(solver->scratch_bytes);
   fill_for_check(problem, merge.memory, merge.stream);
   merge.solvers.run(*solver, merge.memory, workspace.data(), scratch.data());

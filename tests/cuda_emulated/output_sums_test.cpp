@@ -170,7 +170,7 @@ TEST_CASE("An engine that sums its outputs is used where the sums take longer ap
   REQUIRE(solver != nullptr);
   CHECK(solver == convolution.summing());
   CHECK(solver->plan->sums_channels == 16);
-  CHECK_THAT(convolution.solvers.self_check(), Contains("1 convolutions sum their outputs for a batch norm"));
+  CHECK_THAT(convolution.solvers.self_check_text(), Contains("1 convolutions sum their outputs for a batch norm"));
   // Another replica's solvers use the same result without timing again.
   ConvolutionSolvers others(convolution.handle, convolution.stream, 0);
   CHECK(others.summing(convolution.problem, convolution.memory, *convolution.apart) != nullptr);

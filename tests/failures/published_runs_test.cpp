@@ -191,13 +191,13 @@ RSC and FT-HSDP in excerpts and summaries, not in the papers themselves.
 Llama 3's first figure is no prediction, because its rate comes from this run. Two runs differ from their own fleet's
 rate:
 
-- **RSC-1's measured times are 3.2 and 3.65 times shorter than its rate says.** The two measured times agree with each
-  other within 13 %, if time scales with 1 / nodes. They mean 21.0 and 23.7 interruptions per 1,000 node-days. The
-  paper's projections use 6.50 and follow it within 2 %. The paper seems to count two kinds of failures; the figures do
-  not say how they differ. Lockstep's default is Llama 3's 3.79, below both. To match RSC-1's users, set `per_node_day`
-  to 0.02.
-- **FT-HSDP's 18 minutes are 2.8 times shorter than its rate predicts.** The rate was published for servers of a fleet
-  of 32,000 GPUs. One possible reason, which nobody measured: a job of 98,304 GPUs has more shared parts that can fail.
+- **RSC-1's rate predicts 3.2 and 3.65 times its measured times.** The two measured times agree with each other within
+  13 %, if time scales with 1 / nodes. They mean 21.0 and 23.7 interruptions per 1,000 node-days. The paper's
+  projections use 6.50 and follow it within 2 %. The paper seems to count two kinds of failures; the figures do not say
+  how they differ. Lockstep's default is Llama 3's 3.79, below both. To match RSC-1's users, set `per_node_day` to 0.02.
+- **FT-HSDP's published time between failures is 18 minutes.** The failure rate of its own fleet predicts 51 minutes,
+  2.8 times as long. The paper gives that rate for servers of a fleet of 32,000 GPUs. One possible reason, which nobody
+  measured: a job of 98,304 GPUs has more shared parts that can fail.
 
 RSC-1's times, each predicted from another one:
 
@@ -218,13 +218,13 @@ waits for a spare node. "Within the bound" means that the prediction is over the
   With the lower rate the prediction is within the bound. With the measured rate it is 10 points below the bound.
 - **RSC-1's 12,000 GPUs, RSC-2's 100,000**: the paper rounds the result (0.9) and the inputs ("about" 10 s, 1 failure,
   2 minutes).
-- **FT-HSDP's baseline is predicted 13 points too high.** The paper counts the stop within the 18 minutes:
-  1 - 10/18 = 44 %. Lockstep counts 18 minutes of running, and then a stop that another failure can prolong:
-  1 / e^(10/18) = 57.4 %. A checkpoint every 5 s, which this page assumes, makes it 57.2 %. If stops are short compared
-  with the time between failures, both ways of counting agree.
+- **The goodput of FT-HSDP's baseline is predicted 13 points too high.** The paper's 18 minutes between failures include
+  the stop of 10 minutes: 1 - 10/18 = 44 %. Lockstep counts 18 minutes of running, and then a stop that another failure
+  can prolong: 1 / e^(10/18) = 57.4 %. A checkpoint every 5 s, which this page assumes, makes it 57.2 %. If stops are
+  short compared with the time between failures, both ways of counting agree.
 
-Not predicted: ByteRobust's effective training times (97 % dense, 91 % experts), because we do not know its checkpoint
-and restart times.
+ByteRobust's effective training times (97 % dense, 91 % experts) are not predicted. We do not know its checkpoint and
+restart times.
 
 Sources: arXiv 2407.21783 (Llama 3), 2410.21680 (RSC), 2602.00277 (FT-HSDP), 2509.16293 (ByteRobust).
 )";

@@ -68,7 +68,7 @@ TEST_CASE("Large products allocate nothing, in any build") {
   for (const GemmSize& size : {GemmSize{1500, 1500, 40}, GemmSize{1500, 40, 1500}, GemmSize{40, 1500, 1500},
                                GemmSize{700, 1300, 700}, GemmSize{1, 1500, 1500}, GemmSize{1500, 1, 1500}}) {
     for (int transposed = 0; transposed < 4; ++transposed) {
-      INFO(size.rows << " " << size.cols << " " << size.inner << " " << transposed << " " << to_string(level()));
+      INFO(size.rows << " " << size.cols << " " << size.inner << " " << transposed << " " << to_string(level_in_use()));
       multiply_without_allocation<float>(size, transposed % 2 != 0, transposed > 1);
       multiply_without_allocation<double>(size, transposed % 2 != 0, transposed > 1);
     }

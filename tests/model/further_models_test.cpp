@@ -1,5 +1,5 @@
-// Networks other than those of the seed papers. Their parameters and multiply-adds are compared with the totals of
-// their authors' or of torchvision's versions.
+// Networks that no paper in scenarios/published trains. Their parameters and multiply-adds are compared with the totals
+// of their authors' or of torchvision's versions.
 #include "engine/model/zoo/zoo.hpp"
 
 #include <cmath>

@@ -177,15 +177,15 @@ TEST_CASE("law: links of a class carry the bytes of each of their links") {
   }
 }
 
-TEST_CASE("a ring over many nodes has few classes of nodes and as many ways of messages") {
+TEST_CASE("a ring over many nodes has few classes of nodes and as many routes of messages") {
   // Nodes inside, the first and the last, which the ring's last message joins.
   const Cluster cluster(tests::nvswitch_cluster(1024, 8), 8192);
   const Plan plan = ring_all_reduce(8192, 1'000'000);
   const UnitClasses units({&plan}, cluster);
   CHECK(units.links() == 3 * cluster.links_of_unit());
-  std::size_t ways = 0;
-  for (const Run& run : plan.phases[0].transfers.blocks().front()->runs()) ways += units.find(run).ways.size();
-  CHECK(ways < 3 * 8 + 4);
+  std::size_t routes = 0;
+  for (const Run& run : plan.phases[0].transfers.blocks().front()->runs()) routes += units.find(run).routes.size();
+  CHECK(routes < 3 * 8 + 4);
   CHECK(plan.phases[0].transfers.blocks().front()->runs().size() == 2);
 }
 

@@ -52,9 +52,9 @@ TEST_CASE("tensor ranks of a recurrence share its matrices and keep its norms") 
   spec.tensor = 8;
   spec.sequence = true;
   CHECK(rank_layer_parameters(shape, spec, 0).total() == Approx((whole - 4096) / 8 + 4096));  // its first norm
-  CHECK_NOTHROW(check_fits(shape, spec));
+  CHECK_NOTHROW(check_divisible(shape, spec));
   spec.tensor = 16;
-  CHECK_THROWS_WITH(check_fits(shape, spec), Contains("8 groups of a recurrence's keys are not divided by 16"));
+  CHECK_THROWS_WITH(check_divisible(shape, spec), Contains("8 groups of a recurrence's keys are not divided by 16"));
 }
 
 TEST_CASE("activations of a Mamba-2 layer by hand") {
@@ -78,7 +78,7 @@ TEST_CASE("a layer of one part exchanges for that part alone") {
   const double scan = bytes_of(layer_forward(shape, spec, 0, options), TrafficGroup::tensor);
   const double network = bytes_of(layer_forward(shape, spec, 1, options), TrafficGroup::tensor);
   CHECK(scan == network);  // a gather and a scatter of the hidden features each
-  CHECK(scan == 2 * hidden_bytes(shape, spec, options));
+  CHECK(scan == 2 * hidden_state_bytes(shape, spec, options));
   ParallelSpec context;
   context.context = 2;
   CHECK(bytes_of(layer_forward(shape, context, 1, options), TrafficGroup::context) == 0);

@@ -34,7 +34,7 @@ TEST_CASE("offloaded activations: two of the first layers are on the GPU, as the
     CHECK(first_stage(shape, spec).activations_bytes == Approx(all.activations_bytes - gone));
   }
   spec.offload_layers = 12;
-  CHECK_THROWS_WITH(check_fits(shape, spec), Contains("12 of 12 layers") && Contains("up to 11"));
+  CHECK_THROWS_WITH(check_divisible(shape, spec), Contains("12 of 12 layers") && Contains("up to 11"));
 }
 
 TEST_CASE("frozen matrices keep no inputs, and adapters keep theirs") {

@@ -90,26 +90,26 @@ TEST_CASE("a tied embedding stands on the first and on the last stage") {
 TEST_CASE("splits that do not fit a model are refused with what would") {
   ParallelSpec spec;
   spec.tensor = 5;
-  CHECK_THROWS_WITH(check_fits(llama3_8b(), spec), Contains("32 heads are not divided by 5"));
+  CHECK_THROWS_WITH(check_divisible(llama3_8b(), spec), Contains("32 heads are not divided by 5"));
   spec.tensor = 16;
-  CHECK_NOTHROW(check_fits(llama3_8b(), spec));
+  CHECK_NOTHROW(check_divisible(llama3_8b(), spec));
   spec.tensor = 8;
-  CHECK_THROWS_WITH(check_fits(llama(2, 96, 24, 12, 96, 10, 64), spec),
+  CHECK_THROWS_WITH(check_divisible(llama(2, 96, 24, 12, 96, 10, 64), spec),
                     Contains("neither divide 12 key-value heads nor repeat them"));
   spec = {};
   spec.context = 3;
-  CHECK_THROWS_WITH(check_fits(llama3_8b(), spec), Contains("/parallel/context") && Contains("divided by 6"));
+  CHECK_THROWS_WITH(check_divisible(llama3_8b(), spec), Contains("/parallel/context") && Contains("divided by 6"));
   spec = {};
   spec.expert = 2;
-  CHECK_THROWS_WITH(check_fits(llama3_8b(), spec), Contains("the model has no experts; allowed: 1"));
+  CHECK_THROWS_WITH(check_divisible(llama3_8b(), spec), Contains("the model has no experts; allowed: 1"));
   spec.expert = 3;
-  CHECK_THROWS_WITH(check_fits(mixtral_8x7b(), spec), Contains("8 experts are not divided by 3"));
+  CHECK_THROWS_WITH(check_divisible(mixtral_8x7b(), spec), Contains("8 experts are not divided by 3"));
   spec.expert = 2;
   spec.tensor = 2;
-  CHECK_THROWS_WITH(check_fits(mixtral_8x7b(), spec), Contains("/parallel/sequence"));
+  CHECK_THROWS_WITH(check_divisible(mixtral_8x7b(), spec), Contains("/parallel/sequence"));
   spec.sequence = true;
-  CHECK_NOTHROW(check_fits(mixtral_8x7b(), spec));
+  CHECK_NOTHROW(check_divisible(mixtral_8x7b(), spec));
   TransformerShape translator = llama3_8b();
   translator.decoder_layers = 6;
-  CHECK_THROWS_WITH(check_fits(translator, {}), Contains("encoder and a decoder is not modelled"));
+  CHECK_THROWS_WITH(check_divisible(translator, {}), Contains("encoder and a decoder is not modelled"));
 }

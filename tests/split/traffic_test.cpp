@@ -70,7 +70,7 @@ TEST_CASE("what a rank sends in a collective is what the plans of sim/collective
 
 TEST_CASE("tensor parallelism: two all-reduces forward, two backward, 2 (t-1)/t of the hidden state each") {
   const ParallelSpec spec = split_over(4);
-  CHECK(hidden_bytes(tiny(), spec, {}) == 512);
+  CHECK(hidden_state_bytes(tiny(), spec, {}) == 512);
   for (const TrafficList& list : {layer_forward(tiny(), spec, 0, {}), layer_backward(tiny(), spec, 0, {})}) {
     CHECK(count(list, TrafficKind::all_reduce) == 2);
     CHECK(sent_bytes(list) == 2 * (2 * 3.0 / 4 * 512));

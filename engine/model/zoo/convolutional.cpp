@@ -1,5 +1,5 @@
-// Defines convolutional networks from their papers, in addition to those of the seed papers. Images are 224x224; for
-// Inceptions 299x299.
+// Defines convolutional networks as their own papers do. No paper in scenarios/published trains them. Images are
+// 224x224; for Inceptions 299x299.
 #include <array>
 #include <string>
 

@@ -26,7 +26,7 @@ struct Entry {
 
 /// LeNets, CIFAR-10 quick, ResNet-32.
 std::vector<Entry> small_networks();
-/// Lists the AlexNets and VGGs used in the seed papers.
+/// Lists the AlexNets and VGGs that the papers in scenarios/published train.
 std::vector<Entry> alexnets_and_vggs();
 std::vector<Entry> googlenets();
 std::vector<Entry> inceptions();

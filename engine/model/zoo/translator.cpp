@@ -63,7 +63,8 @@ class TranslatorBlock {
   Attention attention_;
 };
 
-// Six layers each way. The decoder also attends to the encoder's output. Only the output's table of words is counted.
+// The encoder and the decoder have six layers each. The decoder also attends to the encoder's output. The lookups have
+// no parameters of their own; only the output's matrix of words has.
 Graph translator(const std::string& name, const std::string& title, int width, int heads, int tokens, int vocabulary,
                  Attention attention) {
   constexpr int layers = 6;
