@@ -44,7 +44,7 @@ void RoundOfMessages::serve_alone(const RoundLayout& layout, std::size_t l) {
   }
 }
 
-// Divides the link among its messages, none of which is faster than on the slowest of its other links.
+// Divides the link among its messages. A message is never faster than on the slowest of its other links.
 void RoundOfMessages::serve_beside_others(const RoundLayout& layout, std::size_t l) {
   const Served& served = served_[l];
   if (!served.is_filled) return;

@@ -29,7 +29,7 @@ struct GpuSpec {
   double reserved_bytes = kReservedBytes;  ///< part of it that driver and framework take before training
   double memory_bandwidth_bytes_per_s = 0;
   double host_link_bytes_per_s = 0;  ///< to and from host memory, each way; 0: as the GPU's PCIe path
-  int multiprocessors = 0;           ///< of which NCCL's kernels hold some (thread_blocks()); 0: not given
+  int multiprocessors = 0;           ///< NCCL's kernels hold some of them (thread_blocks()); 0: not given
   double fp32_flops = 0;
   double tf32_flops = 0;  ///< 0: not given, as for the next four
   double fp16_flops = 0;
