@@ -287,8 +287,9 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
 }
 
 // Solves the normal equations of the two unknowns e and g = 1 / f. Each row is divided by its t_i.
-double held_share(int thread_blocks, int multiprocessors) {
-  return std::min(0.5, double(thread_blocks) / multiprocessors);
+double slowdown_by(int thread_blocks, int multiprocessors) {
+  constexpr double kMostHeld = 0.5;  // of a GPU
+  return multiprocessors == 0 ? 1 : 1 / (1 - std::min(kMostHeld, double(thread_blocks) / multiprocessors));
 }
 
 int thread_blocks(const NcclSystem& system, NcclAlgorithm algorithm) {

@@ -96,8 +96,9 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
 /// channels of one in its graph, and on Hopper and later GPUs four if there are few and fast ones between nodes
 /// (src/graph/connect.cc, ncclTopoPostset()). Operations below half a megabyte run fewer.
 int thread_blocks(const NcclSystem& system, NcclAlgorithm algorithm);
-/// Returns the share of a GPU's multiprocessors that these thread blocks hold, one each: half of the GPU at most.
-double held_share(int thread_blocks, int multiprocessors);
+/// Returns by which factor computing takes longer while these thread blocks hold a multiprocessor each, half of the GPU at
+/// most. 1 if the number of multiprocessors is not known (0).
+double slowdown_by(int thread_blocks, int multiprocessors);
 
 struct MeasuredNcclOperation {
   double bytes;

@@ -54,7 +54,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
       replay.compute_s[to_index(work.iteration)] += slowed_s;
     } else if (work.kind == Work::Kind::collective) {
       end_s[w] = links.occupy(work.plan, start_s, end_s[w]);
-      in_flight.add({start_s + work.seconds * perturbation.latency}, {end_s[w]}, work.slows);
+      if (is_slowed) in_flight.add({start_s + work.seconds * perturbation.latency}, {end_s[w]}, work.slows);
     } else if (work.source != Work::Source::aside) {
       end_s[w] = links.occupy(work.source, start_s, end_s[w]);
     }

@@ -8,20 +8,6 @@
 
 namespace lockstep::sim::replay {
 
-namespace {
-
-// Works until a collective begins, then more slowly until it ends, at most until nothing is left.
-inline void pass(double begin_s, double end_s, double slows, double& now_s, double& left_s) {
-  const double alone_s = std::min(left_s, std::max(0.0, begin_s - now_s));
-  now_s += alone_s;
-  left_s -= alone_s;
-  const double done_s = std::min(left_s, std::max(0.0, end_s - now_s) / slows);
-  now_s += done_s * slows;
-  left_s -= done_s;
-}
-
-}  // namespace
-
 void InFlight::add(const std::vector<double>& starts_s, const std::vector<double>& ends_s, double slows) {
   if (slows <= 1 || starts_s == ends_s) return;
   collectives_.push_back({starts_s, ends_s, *std::min_element(starts_s.begin(), starts_s.end()),
@@ -34,10 +20,10 @@ void InFlight::forget_until(double start_s) {
 }
 
 double InFlight::end_s(int gpu, double start_s, double seconds) const {
-  double now_s = start_s, left_s = seconds;
-  for (const Collective& collective : collectives_)
-    pass(collective.starts_s[to_index(gpu)], collective.ends_s[to_index(gpu)], collective.slows, now_s, left_s);
-  return now_s + left_s;
+  if (is_empty()) return start_s + seconds;
+  std::vector<double> times_s(to_index(gpu) + 1, start_s);
+  advance(gpu, gpu + 1, seconds, std::vector<double>(to_index(gpu) + 1, 1.0), times_s);
+  return times_s.back();
 }
 
 void InFlight::advance(int first, int end, double work_s, const std::vector<double>& factors,
@@ -52,6 +38,7 @@ void InFlight::advance(int first, int end, double work_s, const std::vector<doub
     Eigen::Map<Seconds> now_s(times_s.data() + from, count);
     Seconds left_s = work_s * block_of(factors), alone_s, done_s;
     const double earliest_s = now_s.minCoeff();
+    // Each GPU works until the collective begins, then more slowly until it ends, at most until nothing is left.
     for (const Collective& collective : collectives_) {
       if (collective.latest_end_s <= earliest_s) continue;
       if (collective.earliest_start_s >= earliest_s && collective.earliest_start_s >= (now_s + left_s).maxCoeff())

@@ -266,7 +266,7 @@ class MaxPlusReplay {
     const Factors& factors = factors_of(work, range);
     const double work_s = work.seconds, busy = work_s * factors.sum;
     double slowed = 0;
-    if (is_slowed_ && range.first < range.end) in_flight_.forget_until(part_of(times, range).minCoeff());
+    if (!in_flight_.is_empty() && range.first < range.end) in_flight_.forget_until(part_of(times, range).minCoeff());
     if (in_flight_.is_empty()) {
       part_of(times, range) += work_s * part_of(factors.of_gpu, range);
     } else {

@@ -121,7 +121,8 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
     links.most_nodes = std::max(links.most_nodes, static_cast<int>(nodes_of_all));
     nodes_of_groups.push_back(nodes);
   }
-  for (const std::vector<RankGroup>& nodes : nodes_of_groups) around_nodes(nodes, fewest, across);
+  if (fewest < most)
+    for (const std::vector<RankGroup>& nodes : nodes_of_groups) around_nodes(nodes, fewest, across);
   links.rings = static_cast<int>(fewest);
   links.most_on_node = static_cast<int>(most);
   links.on_node = fewest == most && ranks % static_cast<int>(most) == 0 ? static_cast<int>(most) : 1;
@@ -133,7 +134,7 @@ GroupLinks links_of(const std::vector<RankGroup>& groups, int ranks, const Scena
   links.ring = Flows(ring, cluster);
   links.within = Flows(within, cluster);
   links.between = Flows(between, cluster);
-  links.across = Flows(across, cluster);
+  links.across = fewest < most ? Flows(across, cluster) : links.between;
   if (scenario.communication.all_reduce != AllReduceKind::nccl) return links;
   links.nccl = nccl_of_group(scenario, links, gpus);
   links.all_to_all_share = scenario.communication.nccl.all_to_all_share;
@@ -389,9 +390,9 @@ double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbat
 double SplitLinks::slowdown(const Traffic& traffic) const {
   const GroupLinks& links = of(traffic.group);
   if (traffic.ranks == 1 || traffic.bytes <= 0) return 1;
-  if (multiprocessors_ == 0 || !links.nccl) return slowdown_;
+  if (!links.nccl) return slowdown_;
   const NcclTime& time = links.nccl->choice(nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
-  return slowdown_ / (1 - held_share(thread_blocks(links.nccl->system(), time.algorithm), multiprocessors_));
+  return slowdown_ * slowdown_by(thread_blocks(links.nccl->system(), time.algorithm), multiprocessors_);
 }
 
 double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturbation) const {

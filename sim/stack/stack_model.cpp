@@ -182,11 +182,9 @@ bool is_slowed_by_exchanges(const StackModel& m, const Scenario& scenario, int g
 
 // As SplitLinks::slowdown() has it, with a ring over all GPUs.
 double slowdown_by_exchanges(StackModel& m, const Scenario& scenario, int gpus) {
-  const double slowdown = std::max(1.0, m.constant({kSlowdownByExchanges}));
-  const int multiprocessors = scenario.cluster.gpu.multiprocessors;
-  if (multiprocessors == 0) return slowdown;
   const NcclSystem system = nccl_system(scenario.cluster, scenario.communication.nccl, gpus);
-  return slowdown / (1 - held_share(thread_blocks(system, NcclAlgorithm::ring), multiprocessors));
+  return std::max(1.0, m.constant({kSlowdownByExchanges})) *
+         slowdown_by(thread_blocks(system, NcclAlgorithm::ring), scenario.cluster.gpu.multiprocessors);
 }
 
 }  // namespace
