@@ -365,6 +365,7 @@ int run(const Options& o, const std::vector<std::string>& argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (asks_for_version(argc, argv)) return print_version("simulate");
   CLI::App app{"Predicts throughput and time to accuracy of data-parallel training on a cluster.", "simulate"};
   Options options;
   declare(app, options);

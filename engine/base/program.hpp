@@ -94,6 +94,18 @@ inline std::vector<std::string> with_json_target(const CLI::App& app, std::vecto
   return words;
 }
 
+/// Whether the command line asks only for the version. A program can then answer before it declares its options, which
+/// takes longer than all else.
+inline bool asks_for_version(int argc, char** argv) {
+  return argc == 2 && std::strcmp(argv[1], "--version") == 0;
+}
+
+/// Prints the version and returns the exit code.
+inline int print_version(const std::string& program) {
+  std::printf("%s\n", version_line().c_str());
+  return with_standard_output(program, 0);
+}
+
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
 /// Returns that code; 0 after --help, --version or "--completion bash|zsh"; 2 for bad usage or input; 1 if the work
 /// fails or standard output cannot be written. Draws progress on a terminal unless --quiet is given. An error prints
