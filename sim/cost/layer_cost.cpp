@@ -144,17 +144,15 @@ LayerCost product_cost(const Layer& layer, const DeviceCost& device, int batch, 
   const double rows = static_cast<double>(layer.macs) * batch / (inputs * outputs);
   const double share = aligned_share(device, alignment_bytes(layer, device.activation_bytes));
   const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
-  const auto seconds = [&](const GemmShape& shape) { return device.kernels->product_s(shape, device.is_half) / share; };
+  const auto seconds = [&](const GemmShape& shape, double added_bytes = 0) {
+    return device.kernels->product_s(shape, device.is_half, added_bytes) / share;
+  };
+  const double of_sums = device.fused_sum_bytes_per_parameter * static_cast<double>(layer.parameter_count());
   LayerCost cost;
   cost.forward_s = casts + operand_copy_s(device, rows * inputs) + seconds({rows, outputs, inputs});
-  cost.backward_s = casts + operand_copy_s(device, rows * outputs) + seconds({outputs, inputs, rows});  // dw from x, dy
-  if (input_needs_gradient) cost.backward_s += seconds({rows, inputs, outputs});                        // dx from dy, w
+  cost.backward_s = casts + operand_copy_s(device, rows * outputs) + seconds({outputs, inputs, rows}, of_sums);  // dw
+  if (input_needs_gradient) cost.backward_s += seconds({rows, inputs, outputs});  // dx from dy, w
   return cost;
-}
-
-bool has_law(const Layer& layer, const DeviceCost& device) {
-  const bool is_product = layer.kind == LayerKind::linear || layer.kind == LayerKind::fc;
-  return is_product && device.kernels != nullptr && device.kernels->has_products();
 }
 
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
@@ -267,6 +265,11 @@ void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s, 
 
 }  // namespace
 
+bool has_product_law(const Layer& layer, const DeviceCost& device) {
+  const bool is_product = layer.kind == LayerKind::linear || layer.kind == LayerKind::fc;
+  return is_product && device.kernels != nullptr && device.kernels->has_products();
+}
+
 double float_loss_bytes(int activation_bytes) {
   return kLossForwardBytes + kLossBackwardBytes + (activation_bytes == 2 ? 2 * kLossCopyBytes : 0);
 }
@@ -325,10 +328,11 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     needs_gradient[i] = input_needs || !layer.parameters.empty();
     if (layer.kind == LayerKind::input) continue;
     const bool stays_in_half = i == last || layer.kind == LayerKind::conv;
-    cost.layers[i] = is_token_layer(layer)    ? token_cost(layer, device, batch, input_needs)
-                     : has_law(layer, device) ? product_cost(layer, stays_in_half ? half : device, batch, input_needs)
-                     : has_macs(layer)        ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
-                                              : memory_layer_cost(layer, device, batch);
+    const DeviceCost& used = stays_in_half ? half : device;
+    cost.layers[i] = is_token_layer(layer)            ? token_cost(layer, device, batch, input_needs)
+                     : has_product_law(layer, device) ? product_cost(layer, used, batch, input_needs)
+                     : has_macs(layer)                ? mac_layer_cost(layer, used, batch, input_needs)
+                                                      : memory_layer_cost(layer, device, batch);
     const KernelCounts count = layer_kernels(layer, device, input_needs);
     const double operations = operations_of_kernel(layer, device) * (repeats.empty() ? 1 : repeats[i]);
     work.forward += operations * count.forward;

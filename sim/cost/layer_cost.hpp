@@ -84,6 +84,9 @@ struct DeviceCost {
   /// Bytes per score in the softmax of unfused attention, if its precision differs from that of the GEMMs (autocast:
   /// 4). Scores are then copied before and after it. 0: as activation_bytes.
   double softmax_bytes = 0;
+  /// Bytes per parameter that a GEMM of weights' gradients reads and writes because it adds its result to their sum,
+  /// beyond writing the gradient. They count only in GEMMs that are predicted by laws.
+  double fused_sum_bytes_per_parameter = 0;
   int update_element_bytes = 4;   ///< of a weight, a gradient, or an element of the optimizer's state
   double saved_update_bytes = 0;  ///< per parameter, with narrower state and weights (engine/model/optimizer.hpp)
 };
@@ -118,6 +121,8 @@ struct ModelCost {
   void scale(double factor);
 };
 
+/// Whether the layer is a GEMM with weights that a measured law predicts.
+bool has_product_law(const model::Layer& layer, const DeviceCost& device);
 /// Returns the bytes per logit, in both passes together, of a loss that separate kernels compute in single precision
 /// (layer_cost.cpp).
 double float_loss_bytes(int activation_bytes);

@@ -35,10 +35,11 @@ TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const K
   if (plain_experts_ == nullptr) plain_experts_ = gated_experts_;
 }
 
-double TrainingKernels::product_s(const GemmShape& shape, bool is_half) const {
+double TrainingKernels::product_s(const GemmShape& shape, bool is_half, double added_bytes) const {
   // A law in fewer bits includes the start-up time of the casts that were timed with it.
   const auto seconds = [&](const KernelLaw& law, KernelPrecision precision, double speed) {
     KernelWork work = gemm_work(shape, precision);
+    work.memory_bytes += added_bytes;
     work.streamed_bytes = 0;
     const double casts_start_s = std::max(0.0, law.roofline->start_s - half_product_->roofline->start_s);
     const double at_peak_s = work.flop / peaks_.flops(precision);

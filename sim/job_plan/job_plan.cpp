@@ -122,7 +122,7 @@ bool has_different_sizes(const std::vector<Machine>& machines, const Catalogue& 
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
     if (machine.question.gpus.size() < 2) return false;
     try {
-      return prepare_job(machine.question, catalogue).in_node != nullptr;
+      return !prepare_job(machine.question, catalogue).own_scenarios.empty();
     } catch (const InputError&) {
       return true;
     }

@@ -10,7 +10,7 @@
 #include "sim/job_prediction/job_loss.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/measured_step.hpp"
-#include "sim/job_prediction/node_exchange.hpp"
+#include "sim/job_prediction/own_scenarios.hpp"
 #include "sim/job_prediction/peak_check.hpp"
 #include "sim/job_prediction/replica_search.hpp"
 #include "sim/program/gpu_memory.hpp"
@@ -107,8 +107,10 @@ JobPrediction prepare(const JobQuestion& asked, const Catalogue& catalogue) {
   }
   if (const auto in_node = question_in_node(predicted.question, catalogue); in_node && !predicted.question.is_split()) {
     JobPrediction own = prepare(*in_node, catalogue);
-    if (exchange_differs(own, predicted)) replace_rows_in_node(predicted, std::move(own));
+    if (exchange_differs(own, predicted)) add_own_scenario(predicted, std::move(own), predicted.question.gpus);
   }
+  if (const auto others = question_of_others(asked, predicted.question))
+    add_own_scenario(predicted, prepare(*others, catalogue), asked.gpus);
   return predicted;
 }
 

@@ -2,9 +2,9 @@
 // Predicts a training job from its facts, with constants fitted to published results and calibrated intervals. Facts
 // that are not given are assumed, and listed.
 //
-// One scenario serves all numbers of GPUs. Its cluster, software and exchange are those of the largest number. If one
-// node exchanges gradients in another way than several do, numbers of GPUs within a node have their own scenario
-// (node_exchange.hpp). `simulate` and `plan` make the same prediction from these scenarios.
+// One scenario serves all numbers of GPUs. Its cluster, software and exchange are those of the largest number. Some
+// numbers of GPUs have a scenario of their own (own_scenarios.hpp), so that no answer depends on the other numbers in
+// the list. `simulate` and `plan` make the same prediction from these scenarios.
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,7 +50,7 @@ struct RefusedGpus {
 struct [[nodiscard]] JobPrediction {
   JobQuestion question;                    ///< with a searched split if prepare_job() found that no GPU holds the model
   Job job;                                 ///< from resolve_job()
-  Scenario scenario;                       ///< serves all numbers of GPUs, except those of `in_node`
+  Scenario scenario;                       ///< serves all numbers of GPUs, except those of `own_scenarios`
   IntervalCalibration of_whole_training;   ///< interval of a training's calendar time
   std::optional<Assumption> over_fastest;  ///< factor on a training's calendar time (training_over_fastest())
   std::optional<JobLoss> loss;             ///< none: the model or the task has no law of the loss
@@ -59,8 +59,7 @@ struct [[nodiscard]] JobPrediction {
   SplitQuestion split;                     ///< keys of the split that the search may choose
   std::vector<SplitRanking>
       rankings;  ///< for each number of GPUs, if splits are searched; `scenario` has the split of the largest
-  std::shared_ptr<const JobPrediction>
-      in_node;  ///< numbers of GPUs within one node, if it exchanges gradients in another way than `scenario`; else null
+  std::vector<JobPrediction> own_scenarios;  ///< numbers of GPUs with another scenario; these have none themselves
 
   const JobRow& largest() const;
   std::vector<const QuantityTask*> tasks() const;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/job_prediction/node_exchange.hpp"
+#include "sim/job_prediction/own_scenarios.hpp"
 #include "sim/point/best_splits.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
@@ -180,9 +180,9 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   Json file = scenario_file(predicted, catalogue);
   std::vector<std::string> variants{""};
   if (predicted.rankings.size() > 1) variants = add_splits(predicted, file);
-  if (predicted.in_node)
-    variants = add_node_variants(
-        predicted, [&](const JobPrediction& in_node) { return scenario_file(in_node, catalogue); }, file);
+  if (!predicted.own_scenarios.empty())
+    variants = add_variants(
+        predicted, [&](const JobPrediction& own) { return scenario_file(own, catalogue); }, file);
   for (const std::string& variant : variants)  // the reader refuses values that no scenario may have
     ScenarioTemplate::parse(file.dump(), "--scenario", variant).with({});
   return file;

@@ -11,6 +11,7 @@
 #include "sim/job_prediction/job_summary.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 #include "sim/job_prediction/measured_step.hpp"
+#include "sim/job_prediction/own_scenarios.hpp"
 #include "sim/quantity/task_memory.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
@@ -100,17 +101,37 @@ std::optional<double> listed_value(const std::string& constant, const Inputs& in
   return value;
 }
 
+// Returns the largest number of GPUs with a scenario of its own because of its exchange; 0 if there is none.
+int largest_in_node(const JobPrediction& predicted) {
+  int largest = 0;
+  for (const JobPrediction& own : predicted.own_scenarios)
+    if (!has_other_replicas(own, predicted)) largest = std::max(largest, own.question.largest());
+  return largest;
+}
+
+// Describes the choice of whole replicas for each scenario, that of the fewest GPUs first.
+std::string replicas_text(const JobPrediction& predicted) {
+  std::map<int, std::string> texts;
+  for (const JobPrediction& own : predicted.own_scenarios)
+    if (has_other_replicas(own, predicted)) texts[own.question.largest()] = own.question.replicas_text;
+  texts[predicted.question.largest()] = predicted.question.replicas_text;
+  std::string text;
+  for (const auto& [gpus, line] : texts) text += line;
+  return text;
+}
+
 // Explains which scenario serves which rows, and how the training time follows from the iterations.
 std::string meaning_text(const JobPrediction& predicted, const Inputs& inputs, const Catalogue& catalogue) {
   const JobQuestion& question = predicted.question;
   const int least = *std::min_element(question.gpus.begin(), question.gpus.end()), most = question.largest();
   const int of_node = joined_gpus_of(question, catalogue);
   std::string text;
-  if (predicted.in_node)
-    text += "Up to " + gpus_text(predicted.in_node->question.largest()) +
+  const int in_node = largest_in_node(predicted);
+  if (in_node > 0)
+    text += "Up to " + gpus_text(in_node) +
             " exchange gradients in another way than more GPUs do. Efficiency of the other rows is relative to " +
             baseline_text(question) + " with their own exchange.\n";
-  else if (1 < least && least <= of_node && most > of_node)
+  else if (predicted.own_scenarios.empty() && 1 < least && least <= of_node && most > of_node)
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
   return text + training_text(inputs);
@@ -212,7 +233,7 @@ std::string job_table(const JobPrediction& predicted, const Catalogue& catalogue
   for (const JobRow& row : predicted.rows) table.add(cells_of(predicted, row));
   const Inputs inputs = merge_inputs(predicted.tasks());
   return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) +
-         measured_step_text(question) + "\n" + question.replicas_text + job_splits_text(predicted) + table.text() +
+         measured_step_text(question) + "\n" + replicas_text(predicted) + job_splits_text(predicted) + table.text() +
          refused_text(predicted) + inexact_methods_text(predicted) + (shows_calendar ? calendar_text(predicted) : "") +
          job_tokens_text(predicted) + task_memory_line(predicted.tasks()) + task_stage_line(predicted.tasks()) +
          (predicted.rankings.empty() ? barely_fits_line(predicted.tasks()) : "") + "\n" +

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -27,20 +26,19 @@ Workload workload_of(const JobQuestion& question, const Catalogue& catalogue) {
   return prepare_job(question, catalogue).rows.front().samples_per_s.task.target.front();
 }
 
-// Returns the largest micro-batch that fits, with a number of micro-steps that divides `divided`. If none fits, returns
-// the smallest.
-int fitting_micro_batch(int samples, int divided, const GpuMemory& memory) {
+// Returns the largest micro-batch that fits, with a number of micro-steps that divides the samples. If none fits,
+// returns 1.
+int fitting_micro_batch(int samples, const GpuMemory& memory) {
   const int most = memory.largest_batch();
-  for (int steps = 1; steps <= divided; ++steps)
-    if (divided % steps == 0 && samples / steps <= most) return samples / steps;
-  return samples / divided;
+  for (int steps = 1; steps <= samples; ++steps)
+    if (samples % steps == 0 && samples / steps <= most) return samples / steps;
+  return 1;
 }
 
 class ReplicaSearch {
  public:
-  /// The number of micro-steps must divide `divided`; 0: must divide the samples of a GPU.
-  ReplicaSearch(const JobQuestion& asked, JobQuestion replicas, int divided, const Catalogue& catalogue)
-      : asked_(asked), replicas_(std::move(replicas)), divided_(divided), catalogue_(catalogue) {}
+  ReplicaSearch(const JobQuestion& asked, JobQuestion replicas, const Catalogue& catalogue)
+      : asked_(asked), replicas_(std::move(replicas)), catalogue_(catalogue) {}
 
   JobQuestion fastest() const {
     std::optional<Candidate> best;
@@ -87,9 +85,8 @@ class ReplicaSearch {
       Workload workload = workload_of(candidate.question, catalogue_);
       candidate.memory = gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu);
       const int samples = workload.batch_per_gpu * std::max(1, workload.accumulation);
-      const int divided = divided_ > 0 ? divided_ : samples;
       const int micro_batch = has_open_batch() && !asked_.ignores_memory
-                                  ? fitting_micro_batch(samples, divided, candidate.memory)
+                                  ? fitting_micro_batch(samples, candidate.memory)
                                   : workload.batch_per_gpu;
       job.batch_per_gpu = micro_batch;
       if (has_open_batch()) job.accumulation = samples / micro_batch;
@@ -127,7 +124,6 @@ class ReplicaSearch {
 
   const JobQuestion& asked_;
   JobQuestion replicas_;
-  int divided_;
   const Catalogue& catalogue_;
 };
 
@@ -139,33 +135,20 @@ Job replicas_on(const JobQuestion& question, int gpus, const std::string& why) {
   return job;
 }
 
-int samples_of(const Job& job) {
-  return job.batch_per_gpu * std::max(1, job.accumulation);
+JobQuestion choose_on(int gpus, const JobQuestion& question, const std::string& why, const Catalogue& catalogue) {
+  JobQuestion asked = question;
+  asked.gpus = {gpus};
+  JobQuestion replicas = asked;
+  replicas.has_whole_replicas = true;
+  replicas.job = replicas_on(asked, gpus, why);
+  return ReplicaSearch(asked, replicas, catalogue).fastest();
 }
 
-// Chooses for one global batch on several numbers of GPUs. The fewest GPUs have the most samples each, so their choice
-// is used, with the same number of micro-steps on all.
-JobQuestion with_divided_batch(const JobQuestion& question, JobQuestion replicas, const std::string& why,
-                               const Catalogue& catalogue) {
-  if (question.job.split.has("micro_batch"))
-    throw InputError(
-        "--micro-batch: on several numbers of GPUs a global batch has several numbers of micro-steps; allowed: "
-        "--accumulation instead, or one number of GPUs");
-  std::map<int, int> samples;
-  int divided = 0;
-  for (const int gpus : question.gpus) {
-    samples[gpus] = samples_of(replicas_on(question, gpus, why));
-    divided = std::gcd(divided, samples[gpus]);
-  }
-  const int fewest = samples.begin()->first;
-  replicas.job = replicas_on(question, fewest, why);
-  replicas.gpus = {fewest};
-  JobQuestion chosen = ReplicaSearch(question, replicas, divided, catalogue).fastest();
-  const int steps = std::max(1, chosen.job.accumulation);
-  for (const auto& [gpus, all] : samples) chosen.batches.push_back({gpus, all / steps});
-  chosen.gpus = question.gpus;
-  chosen.job.batch_per_gpu = chosen.batches.back().batch;
-  return chosen;
+// True if one scenario can have both choices. The batch of a GPU may differ if a global batch is given.
+bool is_same_choice(const Job& a, const Job& b, bool has_global_batch) {
+  return a.exchange == b.exchange && a.recomputes_blocks == b.recomputes_blocks &&
+         std::max(1, a.accumulation) == std::max(1, b.accumulation) &&
+         (has_global_batch || a.batch_per_gpu == b.batch_per_gpu);
 }
 
 }  // namespace
@@ -176,12 +159,22 @@ JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& 
                      "; allowed: without it; sharding, recomputation and micro-batch are then chosen");
   if (question.rate_samples_per_s > 0 && question.job.split.has("micro_batch"))
     throw InputError("--rate: it is of --batch, and --micro-batch is given; allowed: one of the two batches");
-  JobQuestion replicas = question;
-  replicas.has_whole_replicas = true;
-  if (question.job.global_batch > 0 && question.gpus.size() > 1)
-    return with_divided_batch(question, replicas, why, catalogue);
-  for (const int gpus : question.gpus) replicas.job = replicas_on(question, gpus, why);
-  return ReplicaSearch(question, replicas, 0, catalogue).fastest();
+  const bool has_global_batch = question.job.global_batch > 0;
+  const int largest = question.largest();
+  const JobQuestion of_largest = choose_on(largest, question, why, catalogue);
+  std::map<int, JobQuestion> same{{largest, of_largest}};
+  for (const int gpus : question.gpus) {
+    if (gpus == largest) continue;
+    JobQuestion choice = choose_on(gpus, question, why, catalogue);
+    if (is_same_choice(choice.job, of_largest.job, has_global_batch)) same.emplace(gpus, std::move(choice));
+  }
+  JobQuestion chosen = of_largest;
+  chosen.gpus.clear();
+  for (const int gpus : question.gpus)
+    if (same.count(gpus) > 0) chosen.gpus.push_back(gpus);
+  if (has_global_batch && same.size() > 1)
+    for (const auto& [gpus, choice] : same) chosen.batches.push_back({gpus, choice.job.batch_per_gpu});
+  return chosen;
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -9,8 +9,9 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// Returns the question with whole replicas. `why` is the reason why its model cannot be split. If nothing fits, the
-/// question has the least memory, and the caller refuses it. Throws InputError for options that whole replicas do not
+/// Returns the question with whole replicas, on those of its numbers of GPUs that choose as the largest one does. The
+/// caller asks for the others apart. `why` is the reason why its model cannot be split. If nothing fits, the question has
+/// the least memory, and the caller refuses it. Throws InputError for options that whole replicas do not
 /// support.
 JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue);
 

@@ -12,6 +12,7 @@
 #include "engine/base/units.hpp"
 #include "sim/point/point.hpp"
 #include "sim/program/jitter.hpp"
+#include "sim/replica/gradient_sums.hpp"
 #include "sim/replica/least_time.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"

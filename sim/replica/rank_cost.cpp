@@ -8,6 +8,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replica/activation_offload.hpp"
 #include "sim/replica/adapters.hpp"
+#include "sim/replica/gradient_sums.hpp"
 #include "sim/replica/recomputation.hpp"
 
 namespace lockstep::sim::replica {
@@ -138,22 +139,6 @@ void order_rows(const SplitJob& job, const model::Graph& graph, const DeviceCost
   }
 }
 
-// Returns the seconds of each layer that sum gradients of weights.
-std::vector<double> gradient_sum_seconds(const SplitJob& job, const model::Graph& graph, const DeviceCost& device) {
-  std::vector<double> seconds(graph.layers.size(), 0.0);
-  if (job.spec.lora_rank > 0) return seconds;
-  const double passes = job.micro_batches > 1 ? 2 : 1, of_dense = gradient_sum_bytes(job);
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Layer& layer = graph.layers[i];
-    const model::ExpertsShape& e = layer.experts;
-    const double bytes = layer.kind == LayerKind::experts ? passes * job.memory.parameters.gradient * double(e.count) *
-                                                                layer.in.channels * e.inner * (e.gated ? 3 : 2)
-                                                          : of_dense * static_cast<double>(layer.parameter_count());
-    seconds[i] = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
-  }
-  return seconds;
-}
-
 // Recomputes only the non-linearity of experts: reads the gate and the other half, writes their product.
 void repeat_expert_activations(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
                                std::vector<LayerCost>& costs) {
@@ -247,16 +232,6 @@ double factor_of_measurements(const Scenario& scenario, int batch) {
   return model_cost(scenario, batch).iteration_s() / roofline_cost(scenario, batch).iteration_s();
 }
 
-// Software that sums gradients in arrays of their own, which it sets to zero before an iteration (Megatron-LM's
-// main_grad, nanotron's fp32_grad_buffers).
-bool has_gradient_arrays(const SplitJob& job) {
-  return job.memory.keeps_empty_gradients || job.spec.keeping == StateKeeping::nanotron;
-}
-
-bool shards_gradients(const ParallelSpec& spec) {
-  return spec.sharding == ShardingStage::zero2 || spec.sharding == ShardingStage::zero3;
-}
-
 RankParameters trained_parameters(const SplitJob& job, int stage) {
   RankParameters parameters;
   for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(job.spec.pipeline))
@@ -340,19 +315,10 @@ std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) 
   return known;
 }
 
-double gradient_sum_bytes(const SplitJob& job) {
-  const double sum = job.memory.parameters.gradient, gradient = kHalfBytes;
-  if (shards_gradients(job.spec)) return 0;
-  const bool is_added = job.micro_batches > 1 || has_gradient_arrays(job);
-  if (job.memory.activations.element != gradient) return is_added ? 3 * sum : 0;
-  if (!is_added) return sum == gradient ? 0 : gradient + sum;
-  // With fused accumulation, the GEMM adds to the sum instead of writing the gradient.
-  return job.memory.keeps_empty_gradients ? 2 * sum - gradient : gradient + 2 * sum;
-}
-
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   DeviceCost device = device_cost(scenario);
   device.cast_bytes_per_parameter = 0;
+  device.fused_sum_bytes_per_parameter = adds_gradients_in_gemms(job) ? gradient_sum_bytes(job) : 0;
   const int batch = job.spec.micro_batch;
   const model::DistinctLayers layers = find_distinct_layers(job.shape);
   const model::Graph graph = graph_of_rank(job, layers.spec);

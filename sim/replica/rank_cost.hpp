@@ -11,17 +11,12 @@
 // A rank has 1/x of the experts and that share of the rows, which it orders by expert (token_cost.hpp). Tensor ranks
 // that hold whole experts (/parallel/expert_tensor of 1) have the rows of their 1/t of the sequence.
 //
-// An expert has few rows in a micro-batch, so summing its weights' gradients takes as long as the GEMMs before it. With
-// several micro-batches, the gradients of P parameters of experts are read and written: 2 g P bytes at g bytes per
-// gradient. With one micro-batch they are only written. All other parameters count by gradient_sum_bytes().
-//
 // Recomputation adds to the backward pass. `selective` adds the attention's forward pass. `alternate_matrices` adds all
 // others, and half of the matrices. `full` adds the whole forward pass of a block.
 //
 // If the schedule computes a weight's gradient separately, it takes half of a matrix's backward pass, and the sums of
-// gradients. Frozen weights
-// (lora_rank) have no gradients, and the embedding then has no backward pass. Adapters are layers of their own
-// (adapters.hpp).
+// gradients (gradient_sums.hpp). Frozen weights (lora_rank) have no gradients, and the embedding then has no backward
+// pass. Adapters are layers of their own (adapters.hpp).
 #include <map>
 #include <memory>
 #include <set>
@@ -68,17 +63,6 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 /// on how the layers are divided.
 using RecomputedLayersKey = std::tuple<int, int, int, int>;
 RecomputedLayersKey layers_key(const ParallelSpec& spec);
-
-/// Returns the bytes per parameter that a micro-batch reads and writes to sum gradients, outside of experts. The
-/// gradient that its GEMM writes is not included. With g bytes per summed gradient, and h = 2:
-///   `h + 2 g`  In half precision, with several micro-batches or arrays of gradients (PyTorch's autograd; nanotron):
-///              reads the gradient and the sum, writes the sum.
-///   `2 g - h`  Likewise, if the GEMM adds to the sum itself (Megatron-LM and Transformer Engine,
-///              gradient_accumulation_fusion).
-///   `h + g`    With one micro-batch and no such arrays, if the gradient is cast to single precision; else 0.
-///   `3 g`      In single precision, if gradients are summed; else 0.
-///   `0`        ZeRO-2 and ZeRO-3 sum their shards, which are small.
-double gradient_sum_bytes(const SplitJob& job);
 
 /// Caches rank_seconds() for the splits of one scenario. The key holds all facts of a split that they depend on. These
 /// are tensor, context and expert ranks, sequence parallelism, how tensor ranks share experts, the experts' load and

@@ -81,8 +81,8 @@ model::Graph read_model(const JsonNode& node) {
 }
 
 Json write_model(const Scenario& s) {
-  const std::string name = model::zoo_name_of(s.model);
-  if (!name.empty()) return name;
+  Json of_zoo = model::zoo_json_of(s.model);
+  if (!of_zoo.is_null()) return of_zoo;
   if (!s.model.transformer || s.model.transformer->config.empty()) return model::to_json(s.model);
   const model::SequenceJob& job = s.model.transformer->job;
   return {{"config", Json::parse(s.model.transformer->config)},

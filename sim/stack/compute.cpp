@@ -319,14 +319,16 @@ KernelsSpec kernels_of(StackModel& m, const Speeds& speeds) {
 
 namespace {
 
-// Most models are built with fused attention alone. A job that says it has none gets the same layers without it.
-const model::Graph& with_stated_attention(StackModel& m, const model::Graph& graph) {
-  const bool is_stated_unfused = m.job.fused_attention && !*m.job.fused_attention;
-  if (!is_stated_unfused || !graph.transformer || !graph.transformer->job.fused_attention) return graph;
+// Most models are built with fused attention alone. Without it, they have the same layers.
+const model::Graph& without_fused_attention(StackModel& m, const model::Graph& graph) {
+  if (!graph.transformer || !graph.transformer->job.fused_attention) return graph;
   if (m.unfused) return *m.unfused;
   model::Graph unfused = transformer_graph(graph.transformer->spec, {graph.transformer->job.tokens, false});
   unfused.name = graph.name;
   unfused.title = graph.title;
+  model::TransformerJob with_config = *unfused.transformer;
+  with_config.config = graph.transformer->config;
+  unfused.transformer = std::make_shared<const model::TransformerJob>(std::move(with_config));
   m.unfused = std::make_shared<const model::Graph>(std::move(unfused));
   return *m.unfused;
 }
@@ -335,12 +337,14 @@ const model::Graph& with_stated_attention(StackModel& m, const model::Graph& gra
 
 const model::Graph& graph_of(StackModel& m) {
   const OwnModel* own = m.job.own_model.get();
-  if (own != nullptr && !own->fused) return with_stated_attention(m, own->graph);
-  if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
+  if (own != nullptr && !own->graph.transformer) return own->graph;
+  if (own == nullptr && m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software");
-  if (own != nullptr) return is_fused ? *own->fused : own->graph;
-  return with_stated_attention(m, model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id));
+  if (own != nullptr && is_fused) return own->fused ? *own->fused : own->graph;
+  if (own != nullptr) return without_fused_attention(m, own->graph);
+  if (is_fused) return model::zoo_graph(model::fused_attention_name(m.model->id));
+  return without_fused_attention(m, model::zoo_graph(m.model->id));
 }
 
 namespace {

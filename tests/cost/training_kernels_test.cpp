@@ -1,6 +1,8 @@
 // Layers of transformers by measured laws: the kernels of each layer, by hand with laws of only bytes or only FLOP.
 #include "sim/cost/training_kernels.hpp"
 
+#include <cmath>
+
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/cost/layer_cost.hpp"
 #include "sim/cost/token_cost.hpp"
@@ -11,20 +13,20 @@ using namespace lockstep::sim;
 
 namespace {
 
-KernelLaw law_named(const std::string& name, double start_s, double compute_share) {
+KernelLaw law_named(const std::string& name, double start_s, double compute_share, double sharpness = 1) {
   KernelLaw law;
   law.name = name;
-  law.roofline = RooflineTerms{start_s, compute_share, 1e6, 1, 1e6};  // bytes cost nothing
+  law.roofline = RooflineTerms{start_s, compute_share, 1e6, sharpness, 1e6};  // bytes cost nothing
   return law;
 }
 
 // 1 TFLOP/s in half precision, 2 in eight bits, 4 in four. GEMMs reach all of it, attention half, experts a quarter.
 std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, double speed = 1, double start_s = 0,
-                                                  double speed_in_half = 1) {
+                                                  double speed_in_half = 1, double sharpness = 1) {
   auto file = std::make_shared<KernelLawFile>();
   file->gpu = "test";
   for (KernelPrecision each : {KernelPrecision::bf16, KernelPrecision::fp8, KernelPrecision::nvfp4}) {
-    file->laws.push_back(law_named(kernel_law_name(KernelKind::gemm, "", each), start_s, 1));
+    file->laws.push_back(law_named(kernel_law_name(KernelKind::gemm, "", each), start_s, 1, sharpness));
     file->laws.push_back(law_named(kernel_law_name(KernelKind::experts, "", each), start_s, 0.25));
   }
   file->laws.push_back(law_named("attention/encoder/bf16", start_s, 0.5));
@@ -67,6 +69,25 @@ TEST_CASE("a linear layer is a GEMM forward and two backward") {
       roofline_cost(graph, device_with(kernels_in(KernelPrecision::bf16, 1, 1e-3)), Optimizer::sgd, 4);
   CHECK(late.layers[2].forward_s == Approx(once_s + 1e-3).epsilon(1e-6));
   CHECK(late.layers[2].backward_s == Approx(2 * once_s + 2e-3).epsilon(1e-6));
+}
+
+TEST_CASE("a GEMM adds to a sum of gradients while it computes: its law has both times") {
+  model::GraphBuilder net("l", "l", {1, 128, 1});
+  const int words = net.embedding("words", 0, 10, 256);
+  net.softmax("loss", net.linear("scores", net.linear("inner", words, 512), 10));
+  const model::Graph graph = net.finish();
+  const double once_s = 2. * 4 * 128 * 256 * 512 / 1e12;
+  for (const double sharpness : {1., 2., 8.}) {
+    DeviceCost device = device_with(kernels_in(KernelPrecision::bf16, 1, 0, 1, sharpness));
+    for (const double share : {0., 0.1, 1., 3.}) {  // the traffic's share of the arithmetic's time, at 1e18 bytes/s
+      device.fused_sum_bytes_per_parameter =
+          share * once_s * 1e18 / static_cast<double>(graph.layers[2].parameter_count());
+      const LayerCost cost = roofline_cost(graph, device, Optimizer::sgd, 4).layers[2];
+      CHECK(cost.forward_s == Approx(once_s).epsilon(1e-6));
+      const double of_sum = std::pow(1 + std::pow(share, sharpness), 1 / sharpness);
+      CHECK(cost.backward_s == Approx((1 + of_sum) * once_s).epsilon(1e-6));
+    }
+  }
 }
 
 TEST_CASE("in eight and four bits the last layer stays in half precision") {

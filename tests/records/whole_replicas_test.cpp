@@ -174,6 +174,26 @@ TEST_CASE("one global batch on several numbers of GPUs is each of them alone, if
   CHECK(predicted.refused[0].status == sim::AnswerStatus::unmapped);
 }
 
+TEST_CASE("no answer of whole replicas depends on the other numbers of GPUs in the list", "[job]") {
+  for (const char* model : {"stable_diffusion_1_5", "vit_l16", "t5_3b"}) {
+    sim::JobQuestion all = job_of(model, 8);
+    all.job.gpu.stated = "A100";
+    all.job.global_batch = 512;
+    all.gpus = {64, 1, 8};
+    const std::vector<double> together = rates(all);
+    const sim::JobPrediction predicted = sim::predict_job(all, catalogue(), 1);
+    for (std::size_t i = 0; i < all.gpus.size(); ++i) {
+      CAPTURE(model, all.gpus[i]);
+      sim::JobQuestion alone = all;
+      alone.gpus = {all.gpus[i]};
+      CHECK(predicted.rows[i].gpus == all.gpus[i]);
+      CHECK(together[i] == Approx(rates(alone)[0]).epsilon(0.02));  // one scenario may serve several rows
+    }
+    const Json file = sim::job_scenario(predicted, catalogue());  // reads every variant
+    CHECK(file.contains("variants") == !predicted.own_scenarios.empty());
+  }
+}
+
 TEST_CASE("samples are the work of any model: as many seconds as at its rate, and their price", "[job]") {
   for (const char* model : {"whisper_small", "wan2_1_1_3b", "resnet50", "gpt2"}) {
     sim::JobQuestion job = job_of(model, 8);

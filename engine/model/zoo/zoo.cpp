@@ -245,6 +245,17 @@ std::string zoo_name_of(const Graph& graph) {
   return "";
 }
 
+Json zoo_json_of(const Graph& graph) {
+  const std::string name = zoo_name_of(graph);
+  if (!name.empty()) return name;
+  const std::string base = graph.name.substr(0, graph.name.rfind('@'));
+  const Entry* const entry = find_entry(base);
+  if (entry == nullptr || !entry->of_sequence || !graph.transformer) return {};
+  const SequenceJob& job = graph.transformer->job;
+  if (!costs_the_same(entry->of_sequence(job), graph)) return {};
+  return {{"name", base}, {"sequence", job.tokens}, {"attention", job.fused_attention ? "fused" : "in-passes"}};
+}
+
 Graph model_from_json(const JsonNode& node, int tokens) {
   if (is_composite(node)) return read_composite(node, tokens);
   if (is_huggingface(node)) return graph_of_config(node, node, tokens);
