@@ -139,7 +139,9 @@ class FairFlows {
   int tightest();
   bool release_unfair_groups();
   bool add_to_other_links();
-  double current_rate(const Flow& flow) const;
+  double current_rate(const Flow& flow) const {
+    return flow.bottleneck == kNone ? 0 : links_[static_cast<std::size_t>(flow.bottleneck)].rate;
+  }
   void commit();
   void push_ending(Link& link, int flow);
   void pop_ending(Link& link);

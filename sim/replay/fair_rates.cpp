@@ -175,10 +175,6 @@ void FairFlows::share_out(int f) {
   }
 }
 
-double FairFlows::current_rate(const Flow& flow) const {
-  return flow.bottleneck == kNone ? 0 : links_[to_index(flow.bottleneck)].rate;
-}
-
 // Progressive filling: the link with the least free bandwidth per flow determines the rates of its flows.
 void FairFlows::solve() {
   shares_.clear();

@@ -94,6 +94,7 @@ class FlowJob {
     int gpu = 0;
     int stream = 0;
     int next = 0;     // index in the stream's works; those before it have ended
+    int work = -1;    // the next work, if it has started
     int met = 0;      // number of the next work's needs that are met
     int pending = 0;  // transfers in this round
     int phase = 0;
@@ -114,7 +115,7 @@ class FlowJob {
   int gpu_of(int strand) const { return strands_[to_index(strand)].gpu; }
   int stream_of(int strand) const { return strands_[to_index(strand)].stream; }
   const std::vector<Enqueued>& works_of(int strand) const { return works_[to_index(stream_of(strand))]; }
-  int work_of(int strand) const { return works_of(strand)[to_index(strands_[to_index(strand)].next)].work; }
+  int work_of(int strand) const { return strands_[to_index(strand)].work; }
 
   void lay_out_plans() {
     for (const Work& work : program_.work) {
@@ -179,6 +180,7 @@ class FlowJob {
 
   void begin(int strand, int w) {
     const Work& work = program_.work[to_index(w)];
+    strands_[to_index(strand)].work = w;
     strands_[to_index(strand)].step = work.kind == Work::Kind::collective ? Step::launching : Step::timed;
     switch (work.kind) {
       case Work::Kind::copy:
@@ -366,7 +368,7 @@ class FlowJob {
     if (exchanges.transfer_s > 0) return gather(strand, Step::leaving_call);
     const int rounds = exchanges.ranks->rounds(s.phase);
     if (++s.round < rounds) return post_round(strand);
-    const int timeline = timeline_of_[to_index(gpu_of(strand))];
+    const int timeline = replay_.timelines.empty() ? -1 : timeline_of_[to_index(gpu_of(strand))];
     if (timeline >= 0)
       for_spans(strand, [&](const Span& span) {
         replay_.timelines[to_index(timeline)].add(
@@ -403,6 +405,7 @@ class FlowJob {
   }
 
   void note(int strand, int work, std::vector<double> GpuTimeline::*times) {
+    if (replay_.timelines.empty()) return;
     const int timeline = timeline_of_[to_index(gpu_of(strand))];
     if (timeline >= 0) (replay_.timelines[to_index(timeline)].*times)[to_index(work)] = now_s_;
   }
