@@ -1,12 +1,31 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/in_flight.hpp"
+#include "sim/replay/limits.hpp"
 #include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim::replay {
+namespace {
+
+std::vector<int> find_compute_streams(const Program& program) {
+  std::set<int> streams;
+  for (const Work& work : program.work)
+    if (work.kind == Work::Kind::compute) streams.insert(work.stream);
+  return {streams.begin(), streams.end()};
+}
+
+// Returns the time before which no further compute starts.
+double find_first_compute(const std::vector<int>& compute_streams, const std::vector<double>& free_s) {
+  double first_s = kInfinity;
+  for (int stream : compute_streams) first_s = std::min(first_s, free_s[to_index(stream)]);
+  return first_s;
+}
+
+}  // namespace
 
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
@@ -26,6 +45,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   const bool is_slowed = has_slowdowns(program);
   // GPUs run in lockstep, so one represents all. Its streams share it one after the other.
   InFlight in_flight;
+  const std::vector<int> compute_streams = find_compute_streams(program);
   WorkOrder order(program);
   for (int next = order.next_work(free_s, end_s); next >= 0; next = order.next_work(free_s, end_s)) {
     const std::size_t w = to_index(next);
@@ -48,6 +68,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
     const double start_s = std::max(start, input);
     end_s[w] = start_s + seconds;
     if (work.kind == Work::Kind::compute && is_slowed) {
+      in_flight.forget_until(find_first_compute(compute_streams, free_s));
       end_s[w] = in_flight.end_s(0, start_s, seconds);
       const double slowed_s = end_s[w] - start_s - seconds;
       replay.slowed_s[to_index(work.iteration)] += slowed_s;

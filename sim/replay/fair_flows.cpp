@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 
@@ -129,7 +130,11 @@ int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
     ++links_[to_index(l)].started;
     change(l);
   }
-  if (most_bytes_per_s < kInfinity) enter(f, throttle(most_bytes_per_s));
+  if (most_bytes_per_s < kInfinity) {
+    const int l = throttle(most_bytes_per_s);
+    enter(f, l);
+    ++links_[to_index(l)].started;
+  }
   return f;
 }
 
@@ -156,6 +161,7 @@ void FairFlows::change(int l) {
 void FairFlows::leave(int f) {
   Flow& flow = flows_[to_index(f)];
   const double rate = links_[to_index(flow.bottleneck)].rate;
+  --links_[to_index(flow.bottleneck)].group;
   for (const Hop* h = begin(f); h != end(f); ++h) {
     const Hop hop = *h;
     Link& link = links_[to_index(hop.link)];
@@ -165,18 +171,12 @@ void FairFlows::leave(int f) {
     for (Hop* of_last = begin(last); last != f && of_last != end(last); ++of_last)
       if (of_last->link == hop.link) of_last->place = hop.place;
     link.load = link.flows.empty() ? 0 : link.load - rate;
-    change(hop.link);
+    if (link.rate > 0) change(hop.link);  // else it is no bottleneck
     if (link.is_throttle) throttles_.push_back(hop.link);
   }
-  --links_[to_index(flow.bottleneck)].group;
   flow.route = kNone;
   ++flow.move;
   unused_.push_back(f);
-}
-
-double FairFlows::next_end_s() {
-  settle();
-  return ends_.first_s();
 }
 
 std::vector<int> FairFlows::advance(double now_s) {
@@ -188,10 +188,10 @@ std::vector<int> FairFlows::advance(double now_s) {
     Link& link = links_[to_index(l)];
     serve(link);
     const double served = link.served_bytes + link.rate * same_time_s(now_s_);
-    while (!link.endings.empty() && link.endings.top().first <= served) {
-      const auto [f, move] = link.endings.top().second;
-      link.endings.pop();
-      if (flows_[to_index(f)].move == move) ended.push_back(f);
+    while (!link.endings.empty() && link.endings.front().at_bytes <= served) {
+      const Ending ending = link.endings.front();
+      pop_ending(link);
+      if (flows_[to_index(ending.flow)].move == ending.move) ended.push_back(ending.flow);
     }
     ends_.set(l, kInfinity);  // until the change is complete
     change(l);
@@ -227,13 +227,24 @@ void FairFlows::find_end(int l) {
   Link& link = links_[to_index(l)];
   if (link.group == 0) {
     if (link.endings.empty() && link.rate == 0) return;
-    link.endings = {};
+    link.endings.clear();
     link.served_bytes = link.rate = 0;
     ends_.set(l, kInfinity);
     return;
   }
-  while (flows_[to_index(link.endings.top().second.first)].move != link.endings.top().second.second) link.endings.pop();
-  ends_.set(l, now_s_ + (link.endings.top().first - link.served_bytes) / link.rate);
+  while (flows_[to_index(link.endings.front().flow)].move != link.endings.front().move) pop_ending(link);
+  ends_.set(l, now_s_ + (link.endings.front().at_bytes - link.served_bytes) / link.rate);
+}
+
+void FairFlows::push_ending(Link& link, int f) {
+  Flow& flow = flows_[to_index(f)];
+  link.endings.push_back({flow.ends_at_bytes, f, ++flow.move});
+  std::push_heap(link.endings.begin(), link.endings.end(), std::greater<>());
+}
+
+void FairFlows::pop_ending(Link& link) {
+  std::pop_heap(link.endings.begin(), link.endings.end(), std::greater<>());
+  link.endings.pop_back();
 }
 
 }  // namespace lockstep::sim::replay

@@ -10,12 +10,12 @@
 // added only if the new rates exceed them. This is exact, and mostly ends after the first group. A solver that follows
 // every shared link would compute all flows of the network again.
 //
+// If the flows of a group meet no other group, their new rate is an even share of the link. This needs no solver.
+//
 // A group counts the bytes served to each of its flows. A flow ends when this count has grown by its bytes, so a change
 // of the group's rate requires no work per flow.
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <queue>
 #include <utility>
 #include <vector>
 
@@ -39,7 +39,10 @@ class FairFlows {
   /// ended.
   int start(int route, double bytes, double most_bytes_per_s = std::numeric_limits<double>::infinity());
   /// When the next flow ends; infinity where there is none.
-  double next_end_s();
+  double next_end_s() {
+    settle();
+    return ends_.first_s();
+  }
   /// Sets the clock to `now_s`, not before what it shows and not after next_end_s() by more than rounding. Returns the
   /// flows that have ended.
   std::vector<int> advance(double now_s);
@@ -54,7 +57,14 @@ class FairFlows {
 
  private:
   static constexpr int kNone = -1;
-  using Ending = std::pair<double, std::pair<int, std::uint64_t>>;  // bytes served at the end, flow, its move
+  struct Ending {
+    double at_bytes;  // of what the group has served
+    int flow;
+    std::uint32_t move;  // of the flow
+    bool operator>(const Ending& other) const {
+      return at_bytes != other.at_bytes ? at_bytes > other.at_bytes : flow > other.flow;
+    }
+  };
 
   struct Hop {
     int link;
@@ -64,11 +74,11 @@ class FairFlows {
     int route = kNone;
     int hops = 0;  // links of the route that are limits: from place number * longest_ in hops_ on
     int bottleneck = kNone;
+    std::uint32_t move = 0;    // counts the groups it has been in: older entries of theirs are void
     double ends_at_bytes = 0;  // of what the group has served
-    std::uint64_t move = 0;    // counts the groups it has been in: older entries of theirs are void
-    bool is_shared_out = false;
     double new_rate = 0;
     int new_bottleneck = kNone;  // kNone: not yet found
+    bool is_shared_out = false;
   };
   // The narrowest links of all routes over a link. They are kept as long as they cannot fill the link together.
   struct Feeders {
@@ -76,30 +86,29 @@ class FairFlows {
     std::vector<int> links;
   };
   struct Link {
+    // The members that most changes read come first, so that they share a line of the processor's cache.
     double bandwidth = 0;
     double load = 0;
-    std::vector<int> flows;  // all that cross the link, if it is a limit
-    int started = 0;         // number of them that started since the link was last released
+    double rate = 0;  // of the group: the flows whose bottleneck it is
+    int group = 0;    // flows in it
+    int started = 0;  // number of flows that started and have no rate yet
     bool is_throttle = false;
-
-    // The group of the flows whose bottleneck it is.
-    int group = 0;  // flows in it
-    double rate = 0;
+    bool has_changed = false;
+    bool is_touched = false;   // while rates are computed
+    bool is_released = false;  // while rates are computed
+    bool sets_rates = false;   // while rates are computed
+    std::vector<int> flows;    // all that cross the link, if it is a limit
     double served_bytes = 0;
-    double since_s = 0;  // time of served_bytes
-    std::priority_queue<Ending, std::vector<Ending>, std::greater<Ending>> endings;
+    double since_s = 0;           // time of served_bytes
+    std::vector<Ending> endings;  // of the group: a heap with the next one first
 
     // Valid while rates are computed:
-    bool is_touched = false;
-    bool is_released = false;
-    double free = 0;     // bandwidth that flows with fixed rates leave
-    int count = 0;       // flows without fixed rates
-    double left = 0;     // unused part of `free`
-    int unserved = 0;    // part of `count` without a new rate
-    double fastest = 0;  // highest new rate of its flows
-    bool sets_rates = false;
+    double free = 0;      // bandwidth that flows with fixed rates leave
+    double left = 0;      // unused part of `free`
+    int count = 0;        // flows without fixed rates
+    int unserved = 0;     // part of `count` without a new rate
+    double fastest = 0;   // highest new rate of its flows
     double new_rate = 0;  // that the link sets
-    bool has_changed = false;
   };
 
   int limit_of(int link);
@@ -112,7 +121,16 @@ class FairFlows {
   int throttle(double most_bytes_per_s);
   void leave(int flow);
   void change(int link);
-  void settle();
+  void settle() {
+    if (!changed_.empty()) settle_changes();
+  }
+  void settle_changes();
+  bool is_settled(int link);
+  bool has_single_start(const Link& link) const { return link.group == 0 && link.started == 1; }
+  int find_narrowest_link(const Link& link);
+  bool set_even_share(int link);
+  bool load_other_links(int flow, int link, double change);
+  void join_group(int flow, int link);
   void touch(Link& link, int number);
   void share_out(int flow);
   void release_changed_links();
@@ -121,8 +139,12 @@ class FairFlows {
   int tightest();
   bool release_unfair_groups();
   bool add_to_other_links();
-  double current_rate(const Flow& flow) const;
+  double current_rate(const Flow& flow) const {
+    return flow.bottleneck == kNone ? 0 : links_[static_cast<std::size_t>(flow.bottleneck)].rate;
+  }
   void commit();
+  void push_ending(Link& link, int flow);
+  void pop_ending(Link& link);
   void serve(Link& link);
   void find_end(int link);
 

@@ -16,16 +16,17 @@ constexpr std::size_t kMany = 32;  // with more touched links, a queue finds the
 }  // namespace
 
 // Simultaneous changes often concern flows that meet nowhere. Those that do not meet are settled one after the other,
-// because few links are searched faster than many.
-void FairFlows::settle() {
+// because few links are searched faster than many. Links that share their bandwidth go first: a flow that starts mostly
+// joins their groups.
+void FairFlows::settle_changes() {
+  for (int l : changed_)
+    if (!is_settled(l) && !has_single_start(links_[to_index(l)])) set_even_share(l);
   for (int l : changed_) {
+    if (is_settled(l)) continue;
     Link& link = links_[to_index(l)];
-    if (!link.has_changed) continue;
-    if (link.flows.empty()) {
-      link.has_changed = false;
-      link.load = 0;
-      find_end(l);
-      continue;
+    if (has_single_start(link)) {
+      const int narrowest = find_narrowest_link(link);
+      if (narrowest != kNone && set_even_share(narrowest) && is_settled(l)) continue;
     }
     touch(link, l);
     do {
@@ -35,6 +36,97 @@ void FairFlows::settle() {
     commit();
   }
   changed_.clear();
+}
+
+// True if no flow needs a new rate that this link sets.
+bool FairFlows::is_settled(int l) {
+  Link& link = links_[to_index(l)];
+  if (!link.has_changed) return true;
+  if (link.group + link.started > 0) return false;
+  link.has_changed = false;
+  if (link.flows.empty()) link.load = 0;
+  find_end(l);
+  return true;
+}
+
+// Returns the link that leaves the least to the only flow that has just started on `link`. Returns kNone if a group
+// shares one of the flow's links.
+int FairFlows::find_narrowest_link(const Link& link) {
+  std::size_t place = link.flows.size() - 1;
+  while (flows_[to_index(link.flows[place])].bottleneck != kNone) --place;
+  int narrowest = kNone;
+  double least = kInfinity;
+  for (const Hop* hop = begin(link.flows[place]); hop != end(link.flows[place]); ++hop) {
+    const Link& crossed = links_[to_index(hop->link)];
+    if (crossed.group > 0) return kNone;
+    const double share = (crossed.bandwidth - crossed.load) / crossed.started;
+    if (share >= least) continue;
+    least = share;
+    narrowest = hop->link;
+  }
+  return narrowest;
+}
+
+// Divides the link evenly among its group and the flows that have just started on it. Changes nothing and returns false
+// if other links limit these flows, or if the link carries a faster flow.
+bool FairFlows::set_even_share(int l) {
+  Link& link = links_[to_index(l)];
+  const int count = link.group + link.started;
+  const bool is_group_alone = to_index(count) == link.flows.size();
+  const double rate = (link.bandwidth - (is_group_alone ? 0 : link.load - link.group * link.rate)) / count;
+  if (!(rate > 0)) return false;
+  const auto change_of = [&](const Flow& flow) { return flow.bottleneck == l ? rate - link.rate : rate; };
+  const auto is_of_other_group = [&](const Flow& flow) { return flow.bottleneck != l && flow.bottleneck != kNone; };
+  const auto can_take = [&](int f) {
+    const Flow& flow = flows_[to_index(f)];
+    if (is_of_other_group(flow)) return links_[to_index(flow.bottleneck)].rate <= rate * (1 + kSame);
+    return load_other_links(f, l, change_of(flow));
+  };
+  const auto refused = std::find_if_not(link.flows.begin(), link.flows.end(), can_take);
+  if (refused != link.flows.end()) {
+    std::for_each(link.flows.begin(), refused, [&](int f) {
+      const Flow& flow = flows_[to_index(f)];
+      for (const Hop* hop = begin(f); !is_of_other_group(flow) && hop != end(f); ++hop)
+        if (hop->link != l) links_[to_index(hop->link)].load -= change_of(flow);
+    });
+    return false;
+  }
+  serve(link);
+  link.rate = rate;
+  link.load = link.bandwidth;
+  link.has_changed = false;
+  for (std::size_t place = link.flows.size(); link.started > 0;)
+    if (flows_[to_index(link.flows[--place])].bottleneck == kNone) join_group(link.flows[place], l);
+  find_end(l);
+  return true;
+}
+
+// Adds a change of the flow's rate to the loads of its links other than `l`. Adds nothing and returns false if one of
+// them would be exceeded, or has a group.
+bool FairFlows::load_other_links(int f, int l, double change) {
+  for (Hop* hop = begin(f); hop != end(f); ++hop) {
+    if (hop->link == l) continue;
+    Link& other = links_[to_index(hop->link)];
+    if (other.group == 0 && other.load + change <= other.bandwidth * (1 + kSame)) {
+      other.load += change;
+      continue;
+    }
+    while (hop != begin(f))
+      if ((--hop)->link != l) links_[to_index(hop->link)].load -= change;
+    return false;
+  }
+  return true;
+}
+
+// Makes `l`, whose rate is set, the bottleneck of a flow that has just started.
+void FairFlows::join_group(int f, int l) {
+  Link& link = links_[to_index(l)];
+  Flow& flow = flows_[to_index(f)];
+  flow.bottleneck = l;
+  flow.ends_at_bytes += link.served_bytes;
+  ++link.group;
+  push_ending(link, f);
+  for (const Hop* hop = begin(f); hop != end(f); ++hop) --links_[to_index(hop->link)].started;
 }
 
 void FairFlows::release_changed_links() {
@@ -81,10 +173,6 @@ void FairFlows::share_out(int f) {
     link.free += rate;
     ++link.count;
   }
-}
-
-double FairFlows::current_rate(const Flow& flow) const {
-  return flow.bottleneck == kNone ? 0 : links_[to_index(flow.bottleneck)].rate;
 }
 
 // Progressive filling: the link with the least free bandwidth per flow determines the rates of its flows.
@@ -215,14 +303,14 @@ void FairFlows::commit() {
     flow.bottleneck = flow.new_bottleneck;
     flow.ends_at_bytes = link.served_bytes + left;
     ++link.group;
-    link.endings.push({flow.ends_at_bytes, {f, ++flow.move}});
+    push_ending(link, f);
   }
   for (int f : shared_) links_[to_index(flows_[to_index(f)].bottleneck)].rate = flows_[to_index(f)].new_rate;
   for (int l : touched_) {
     Link& link = links_[to_index(l)];
     link.load = link.flows.empty() ? 0 : link.bandwidth - link.left;
     link.is_touched = link.is_released = false;
-    link.count = 0;
+    link.count = link.started = 0;
     find_end(l);
   }
   shared_.clear();

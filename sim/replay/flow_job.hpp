@@ -3,18 +3,18 @@
 // caller (flow_replay.cpp) advances it from event to event. Used there only.
 #include <algorithm>
 #include <map>
-#include <queue>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
+#include "sim/replay/delay_queue.hpp"
 #include "sim/replay/enqueued.hpp"
 #include "sim/replay/gpu_compute.hpp"
 #include "sim/replay/gpu_jitter.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/limits.hpp"
 #include "sim/replay/message_flows.hpp"
-#include "sim/replay/rank_spans.hpp"
+#include "sim/replay/plan_shapes.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim::replay {
@@ -23,6 +23,7 @@ namespace lockstep::sim::replay {
 struct Exchanges {
   const RankSpans* ranks = nullptr;
   const std::vector<int>* ways = nullptr;  // by transfer
+  std::vector<std::int64_t> bytes;         // by Span::run
   std::vector<bool> is_posted;             // by transfer
   // A library operation: its ranks begin together, wait, exchange and leave together.
   double wait_s = 0;
@@ -46,6 +47,7 @@ class FlowJob {
         works_(enqueued_by_stream(program_)),
         go_on_after_(streams_after(works_)),
         flows_(flows),
+        shapes_(cluster_, flows),
         strands_(to_index(program_.gpus) * to_index(streams_)),
         is_slowed_(has_slowdowns(program_)),
         timeline_of_(timelines_by_gpu(program_, options)),
@@ -62,10 +64,7 @@ class FlowJob {
   }
 
   /// Time of the next event other than the arrival of a message.
-  double next_s() const {
-    if (!has_started_) return starts_s_;
-    return events_.empty() ? kInfinity : events_.top().at_s;
-  }
+  double next_s() const { return has_started_ ? events_.first_s() : starts_s_; }
 
   /// Notes the arrival of a message; advance() to the same time must follow.
   void note_arrival(double now_s, int token) {
@@ -80,11 +79,7 @@ class FlowJob {
       has_started_ = true;
       for (int strand = static_cast<int>(strands_.size()) - 1; strand >= 0; --strand) ready_.push_back(strand);
     }
-    while (!events_.empty() && events_.top().at_s <= now_s_) {
-      const Event event = events_.top();
-      events_.pop();
-      happen(event);
-    }
+    while (events_.first_s() <= now_s_) happen(events_.pop());
     go_on_with_ready();
   }
 
@@ -99,6 +94,7 @@ class FlowJob {
     int gpu = 0;
     int stream = 0;
     int next = 0;     // index in the stream's works; those before it have ended
+    int work = -1;    // the next work, if it has started
     int met = 0;      // number of the next work's needs that are met
     int pending = 0;  // transfers in this round
     int phase = 0;
@@ -108,11 +104,8 @@ class FlowJob {
     bool lacks_input = false;
   };
   struct Event {
-    double at_s;
-    std::uint64_t number;
     int what;     // a strand, or gpus * streams + the number of a computing GPU
     int changes;  // changes of the GPU's compute when this end was computed
-    bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
   };
   struct Pair {
     int sender;    // strand
@@ -122,25 +115,19 @@ class FlowJob {
   int gpu_of(int strand) const { return strands_[to_index(strand)].gpu; }
   int stream_of(int strand) const { return strands_[to_index(strand)].stream; }
   const std::vector<Enqueued>& works_of(int strand) const { return works_[to_index(stream_of(strand))]; }
-  int work_of(int strand) const { return works_of(strand)[to_index(strands_[to_index(strand)].next)].work; }
+  int work_of(int strand) const { return strands_[to_index(strand)].work; }
 
   void lay_out_plans() {
-    for (const Plan& plan : program_.plans) {
-      spans_.emplace_back(plan);
-      ways_.emplace_back(to_index(spans_.back().transfers()));
-      for (int rank = 0; rank < plan.ranks; ++rank)
-        for (const Span* span = spans_.back().begin(rank); span != spans_.back().end(rank); ++span)
-          if (span->is_send)
-            ways_.back()[to_index(span->transfer)] = flows_.way(cluster_, cluster_.gpu(rank), cluster_.gpu(span->peer));
-    }
     for (const Work& work : program_.work) {
       if (work.kind != Work::Kind::collective) continue;
       Exchanges& exchanges = exchanges_[{work.plan, work.stream}];
       if (exchanges.ranks) continue;
-      exchanges.ranks = &spans_[to_index(work.plan)];
-      exchanges.ways = &ways_[to_index(work.plan)];
-      exchanges.is_posted.assign(to_index(exchanges.ranks->transfers()), false);
       const Plan& plan = program_.plans[to_index(work.plan)];
+      const PlanShape& shape = shapes_.find_shape(plan);
+      exchanges.ranks = &shape.spans;
+      exchanges.ways = &shape.ways;
+      exchanges.bytes = RankSpans::bytes_of_runs(plan);
+      exchanges.is_posted.assign(to_index(exchanges.ranks->transfers()), false);
       if (!plan.call) continue;
       exchanges.wait_s = call_wait_s(plan, cluster_);
       exchanges.transfer_s = plan.call->transfer_s;
@@ -157,9 +144,8 @@ class FlowJob {
       }
   }
 
-  void after(double seconds, int what, int changes = 0) {
-    events_.push({now_s_ + seconds, events_so_far_++, what, changes});
-  }
+  // For delays that many strands have.
+  void after(double seconds, int strand) { events_.push_after(now_s_, seconds, {strand, 0}); }
 
   void go_on_with_ready() {
     while (!ready_.empty()) {
@@ -194,6 +180,7 @@ class FlowJob {
 
   void begin(int strand, int w) {
     const Work& work = program_.work[to_index(w)];
+    strands_[to_index(strand)].work = w;
     strands_[to_index(strand)].step = work.kind == Work::Kind::collective ? Step::launching : Step::timed;
     switch (work.kind) {
       case Work::Kind::copy:
@@ -208,7 +195,7 @@ class FlowJob {
     if (work.seconds > 0)
       after(work.seconds, strand);
     else
-      happen({now_s_, 0, strand, 0});
+      happen({strand, 0});
   }
 
   void copy_over_links(int strand, const Work& work) {
@@ -223,7 +210,7 @@ class FlowJob {
     replay_.compute_s[to_index(work.iteration)] += seconds / program_.gpus;
     replay_.events += 1;
     if (!(seconds > 0)) return end(strand);
-    if (computes_.empty()) return after(seconds, strand);
+    if (computes_.empty()) return events_.push_at(now_s_ + seconds, {strand, 0});
     computes_[to_index(gpu)].begin(now_s_, {strand, seconds, work.fill});
     await_compute(gpu);
   }
@@ -231,7 +218,7 @@ class FlowJob {
   void await_compute(int gpu) {
     const GpuCompute& compute = computes_[to_index(gpu)];
     if (compute.next_end_s() == kInfinity) return;
-    events_.push({compute.next_end_s(), events_so_far_++, static_cast<int>(strands_.size()) + gpu, compute.changes()});
+    events_.push_at(compute.next_end_s(), {static_cast<int>(strands_.size()) + gpu, compute.changes()});
   }
 
   void happen(const Event& event) {
@@ -274,7 +261,10 @@ class FlowJob {
     ++s.next;
     --works_left_;
     s.met = 0;
-    for (int stream : go_on_after_[to_index(s.stream)]) ready_.push_back(gpu * streams_ + stream);
+    for (int stream : go_on_after_[to_index(s.stream)]) {
+      const int other = gpu * streams_ + stream;
+      if (strands_[to_index(other)].step == Step::waiting) ready_.push_back(other);
+    }
   }
 
   void enter_collective(int strand) {
@@ -325,10 +315,10 @@ class FlowJob {
 
   void post_round(int strand) {
     Exchanges& exchanges = *exchanges_of_[to_index(work_of(strand))];
-    int pending = 0;
-    for_spans(strand, [&](const Span&) { ++pending; });
-    strands_[to_index(strand)].pending = pending;
+    int& pending = strands_[to_index(strand)].pending;
+    pending = 0;
     for_spans(strand, [&](const Span& span) {
+      ++pending;
       replay_.events += span.is_send;
       if (!exchanges.is_posted[to_index(span.transfer)]) {
         exchanges.is_posted[to_index(span.transfer)] = true;
@@ -336,16 +326,18 @@ class FlowJob {
       }
       exchanges.is_posted[to_index(span.transfer)] = false;
       const int other = span.peer * streams_ + stream_of(strand);
-      send((*exchanges.ways)[to_index(span.transfer)], span.bytes, most_bytes_per_s(span, exchanges.transfer_s),
+      const std::int64_t bytes = exchanges.bytes[to_index(span.run)];
+      const double most = most_bytes_per_s(bytes, span.reduces, exchanges.transfer_s);
+      send((*exchanges.ways)[to_index(span.transfer)], bytes, most,
            span.is_send ? Pair{strand, other} : Pair{other, strand});
     });
   }
 
   // Maximum rate of a transfer. `at_least_s`: time that every transfer takes in addition to latency, even on the
   // fastest links.
-  double most_bytes_per_s(const Span& span, double at_least_s) const {
-    if (at_least_s > 0) return static_cast<double>(span.bytes) / at_least_s;
-    if (span.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
+  double most_bytes_per_s(std::int64_t bytes, bool reduces, double at_least_s) const {
+    if (at_least_s > 0) return static_cast<double>(bytes) / at_least_s;
+    if (reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
     return kInfinity;
   }
 
@@ -376,11 +368,11 @@ class FlowJob {
     if (exchanges.transfer_s > 0) return gather(strand, Step::leaving_call);
     const int rounds = exchanges.ranks->rounds(s.phase);
     if (++s.round < rounds) return post_round(strand);
-    const int timeline = timeline_of_[to_index(gpu_of(strand))];
+    const int timeline = replay_.timelines.empty() ? -1 : timeline_of_[to_index(gpu_of(strand))];
     if (timeline >= 0)
       for_spans(strand, [&](const Span& span) {
         replay_.timelines[to_index(timeline)].add(
-            {w, span.peer, span.is_send, span.bytes * rounds, rounds, s.since_s, now_s_});
+            {w, span.peer, span.is_send, exchanges.bytes[to_index(span.run)] * rounds, rounds, s.since_s, now_s_});
       });
     enter_phase(strand, s.phase + 1);
   }
@@ -413,6 +405,7 @@ class FlowJob {
   }
 
   void note(int strand, int work, std::vector<double> GpuTimeline::*times) {
+    if (replay_.timelines.empty()) return;
     const int timeline = timeline_of_[to_index(gpu_of(strand))];
     if (timeline >= 0) (replay_.timelines[to_index(timeline)].*times)[to_index(work)] = now_s_;
   }
@@ -429,16 +422,14 @@ class FlowJob {
   const std::vector<std::vector<Enqueued>> works_;   // by stream
   const std::vector<std::vector<int>> go_on_after_;  // by stream
   MessageFlows& flows_;
-  std::vector<RankSpans> spans_;                             // by plan
-  std::vector<std::vector<int>> ways_;                       // by plan
+  PlanShapes shapes_;
   std::map<std::pair<int, int>, Exchanges> exchanges_;       // by plan and stream
   std::vector<Exchanges*> exchanges_of_;                     // by work
   std::map<Work::Source, std::vector<int>> ways_of_copies_;  // by GPU
   std::vector<Strand> strands_;                              // by GPU, then stream
   const bool is_slowed_;
   std::vector<GpuCompute> computes_;  // by GPU; empty if each GPU computes one work at a time, at full speed
-  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
-  std::uint64_t events_so_far_ = 0;
+  DelayQueue<Event> events_;
   std::vector<int> ready_;  // strands
   std::vector<Pair> pairs_;
   std::vector<int> unused_;  // in pairs_

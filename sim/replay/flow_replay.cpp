@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <deque>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
@@ -20,7 +20,7 @@ class FlowReplay {
       : flows_(*jobs.front().cluster), options_(options), dumps_later_(options.dump_links_at_s.has_value()) {
     const int count = static_cast<int>(jobs.size());
     for (int number = 0; number < count; ++number)
-      jobs_.emplace_back(jobs[to_index(number)], number, count, flows_, options);
+      jobs_.push_back(std::make_unique<FlowJob>(jobs[to_index(number)], number, count, flows_, options));
     for (const BackgroundFlow& flow : background) {
       const Cluster& cluster = *jobs.front().cluster;
       flows_.send(0, flows_.way(cluster, cluster.cpu(flow.from_node), cluster.cpu(flow.to_node)),
@@ -42,14 +42,14 @@ class FlowReplay {
       if (flows_.next_s() <= now_s) {
         arrived.clear();
         flows_.advance(now_s, arrived);
-        for (int token : arrived) jobs_[to_index(token) % jobs_.size()].note_arrival(now_s, token);
+        for (int token : arrived) jobs_[to_index(token) % jobs_.size()]->note_arrival(now_s, token);
       }
-      for (FlowJob& job : jobs_) job.advance(now_s);
+      for (const auto& job : jobs_) job->advance(now_s);
     }
     if (!have_all_ended())
       throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
     std::vector<Replay> replays;
-    for (FlowJob& job : jobs_) replays.push_back(job.take_replay());
+    for (const auto& job : jobs_) replays.push_back(job->take_replay());
     replays.front().links_dump = links_dump_;
     return replays;
   }
@@ -59,15 +59,15 @@ class FlowReplay {
 
   double find_next_s() {
     double next_s = flows_.next_s();
-    for (const FlowJob& job : jobs_) next_s = std::min(next_s, job.next_s());
+    for (const auto& job : jobs_) next_s = std::min(next_s, job->next_s());
     return next_s;
   }
   bool have_all_ended() const {
-    return std::all_of(jobs_.begin(), jobs_.end(), [](const FlowJob& job) { return job.has_ended(); });
+    return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->has_ended(); });
   }
 
   MessageFlows flows_;
-  std::deque<FlowJob> jobs_;  // a deque, because jobs cannot be moved
+  std::vector<std::unique_ptr<FlowJob>> jobs_;
   const ReplayOptions& options_;
   bool dumps_later_;
   std::string links_dump_;

@@ -3,15 +3,20 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <set>
+#include <type_traits>
+#include <utility>
 
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim::replay {
 
-void InFlight::add(const std::vector<double>& starts_s, const std::vector<double>& ends_s, double slows) {
+void InFlight::add(std::vector<double> starts_s, const std::vector<double>& ends_s, double slows) {
   if (slows <= 1 || starts_s == ends_s) return;
-  collectives_.push_back({starts_s, ends_s, *std::min_element(starts_s.begin(), starts_s.end()),
-                          *std::max_element(ends_s.begin(), ends_s.end()), slows});
+  const double earliest_s =
+      Eigen::Map<const Eigen::ArrayXd>(starts_s.data(), static_cast<Eigen::Index>(starts_s.size())).minCoeff();
+  const double latest_s =
+      Eigen::Map<const Eigen::ArrayXd>(ends_s.data(), static_cast<Eigen::Index>(ends_s.size())).maxCoeff();
+  collectives_.push_back({std::move(starts_s), ends_s, earliest_s, latest_s, slows});
 }
 
 void InFlight::forget_until(double start_s) {
@@ -20,38 +25,58 @@ void InFlight::forget_until(double start_s) {
 }
 
 double InFlight::end_s(int gpu, double start_s, double seconds) const {
-  if (is_empty()) return start_s + seconds;
-  std::vector<double> times_s(to_index(gpu) + 1, start_s);
-  advance(gpu, gpu + 1, seconds, std::vector<double>(to_index(gpu) + 1, 1.0), times_s);
-  return times_s.back();
+  double now_s = start_s, left_s = seconds;
+  for (const Collective& collective : collectives_) {
+    if (collective.starts_s[to_index(gpu)] >= now_s + left_s) break;
+    if (collective.ends_s[to_index(gpu)] > now_s) work_during(collective, gpu, 1, &now_s, &left_s);
+  }
+  return now_s + left_s;
 }
 
 void InFlight::advance(int first, int end, double work_s, const std::vector<double>& factors,
                        std::vector<double>& times_s) const {
   constexpr int kBlock = 512;  // GPUs, whose arrays fit into the processor's first cache
   using Seconds = Eigen::Array<double, Eigen::Dynamic, 1, 0, kBlock, 1>;
+  Seconds left_s;
   for (int from = first; from < end; from += kBlock) {
     const int count = std::min(kBlock, end - from);
-    const auto block_of = [&](const std::vector<double>& values) {
-      return Eigen::Map<const Seconds>(values.data() + from, count);
-    };
     Eigen::Map<Seconds> now_s(times_s.data() + from, count);
-    Seconds left_s = work_s * block_of(factors), alone_s, done_s;
+    left_s = work_s * Eigen::Map<const Seconds>(factors.data() + from, count);
     const double earliest_s = now_s.minCoeff();
-    // Each GPU works until the collective begins, then more slowly until it ends, at most until nothing is left.
     for (const Collective& collective : collectives_) {
       if (collective.latest_end_s <= earliest_s) continue;
       if (collective.earliest_start_s >= earliest_s && collective.earliest_start_s >= (now_s + left_s).maxCoeff())
         break;
-      alone_s = (block_of(collective.starts_s) - now_s).max(0.0).min(left_s);
-      now_s += alone_s;
-      left_s -= alone_s;
-      done_s = ((block_of(collective.ends_s) - now_s).max(0.0) / collective.slows).min(left_s);
-      now_s += done_s * collective.slows;
-      left_s -= done_s;
+      work_during(collective, from, count, now_s.data(), left_s.data());
     }
     now_s += left_s;
   }
+}
+
+// Each GPU works until the collective begins, then more slowly until it ends, at most until nothing is left. The groups
+// of GPUs are so small that the compiler keeps all of their values in registers.
+void InFlight::work_during(const Collective& collective, int from, int count, double* now_s, double* left_s) {
+  constexpr int kGroup = 8;
+  const double slows = collective.slows, speed = 1 / slows;
+  const auto work = [&](const auto& starts_s, const auto& ends_s, auto&& now, auto&& left) {
+    using Seconds = std::decay_t<decltype(now.eval())>;
+    const Seconds alone_s = (starts_s - now).max(0.0).min(left);
+    const Seconds begin_s = now + alone_s, rest_s = left - alone_s;
+    const Seconds done_s = ((ends_s - begin_s).max(0.0) * speed).min(rest_s);
+    now = begin_s + done_s * slows;
+    left = rest_s - done_s;
+  };
+  using Group = Eigen::Array<double, kGroup, 1>;
+  using One = Eigen::Array<double, 1, 1>;
+  const double* const starts_s = collective.starts_s.data() + from;
+  const double* const ends_s = collective.ends_s.data() + from;
+  int i = 0;
+  for (; i + kGroup <= count; i += kGroup)
+    work(Eigen::Map<const Group>(starts_s + i), Eigen::Map<const Group>(ends_s + i), Eigen::Map<Group>(now_s + i),
+         Eigen::Map<Group>(left_s + i));
+  for (; i < count; ++i)
+    work(Eigen::Map<const One>(starts_s + i), Eigen::Map<const One>(ends_s + i), Eigen::Map<One>(now_s + i),
+         Eigen::Map<One>(left_s + i));
 }
 
 bool has_slowdowns(const Program& program) {

@@ -22,7 +22,7 @@ class InFlight {
  public:
   /// Adds a collective that each GPU is in from starts_s to ends_s. Those of one GPU must not overlap, and must be added
   /// in order. A GPU that is not in the collective ends it when it starts.
-  void add(const std::vector<double>& starts_s, const std::vector<double>& ends_s, double slows);
+  void add(std::vector<double> starts_s, const std::vector<double>& ends_s, double slows);
   /// Forgets the collectives that all GPUs have left by `start_s`. No later work may start before it.
   void forget_until(double start_s);
   /// Returns the end of work that takes `seconds` without collectives and starts at `start_s`.
@@ -38,6 +38,8 @@ class InFlight {
     std::vector<double> starts_s, ends_s;  // by GPU
     double earliest_start_s, latest_end_s, slows;
   };
+  static void work_during(const Collective& collective, int from, int count, double* now_s, double* left_s);
+
   std::vector<Collective> collectives_;
 };
 

@@ -290,9 +290,10 @@ class MaxPlusReplay {
   bool run_collective(int w, const GpuRange& range, std::vector<double>& times) {
     const Work& work = program_.work[to_index(w)];
     for (int gpu = range.first; gpu < range.end; ++gpu) times[to_index(gpu)] += work.seconds;
-    const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
+    std::vector<double> launched_s;
+    if (work.slows > 1) launched_s = times;
     const bool fits = run_plan(w, times);
-    if (fits && work.slows > 1) in_flight_.add(launched_s, times, work.slows);
+    if (fits && work.slows > 1) in_flight_.add(std::move(launched_s), times, work.slows);
     return fits;
   }
 

@@ -37,19 +37,18 @@ int MessageFlows::way(const Cluster& cluster, Endpoint from, Endpoint to) {
 
 void MessageFlows::send(double now_s, int way, double bytes, int token, double most_bytes_per_s) {
   const Way& taken = ways_[to_index(way)];
-  departures_.push({now_s + taken.latency_s, messages_++, taken.route, token, bytes, most_bytes_per_s});
+  departures_.push_after(now_s, taken.latency_s, {taken.route, token, bytes, most_bytes_per_s});
 }
 
 double MessageFlows::next_s() {
-  const double end_s = flows_.next_end_s();
-  return departures_.empty() ? end_s : std::min(end_s, departures_.top().at_s);
+  return std::min(flows_.next_end_s(), departures_.first_s());
 }
 
 void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
   for (int flow : flows_.advance(now_s)) arrived.push_back(token_of_flow_[to_index(flow)]);
-  while (!departures_.empty() && departures_.top().at_s <= now_s + FairFlows::same_time_s(now_s)) {
-    const Departure departure = departures_.top();
-    departures_.pop();
+  const double until_s = now_s + FairFlows::same_time_s(now_s);
+  while (departures_.first_s() <= until_s) {
+    const Departure departure = departures_.pop();
     if (departure.bytes <= 0) {
       arrived.push_back(departure.token);
       continue;

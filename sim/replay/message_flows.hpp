@@ -3,11 +3,11 @@
 // then flows. This class has no clock: the caller advances it from event to event.
 #include <cstdint>
 #include <limits>
-#include <queue>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/replay/delay_queue.hpp"
 #include "sim/replay/fair_flows.hpp"
 
 namespace lockstep::sim::replay {
@@ -39,24 +39,18 @@ class MessageFlows {
     double latency_s;
   };
   struct Departure {
-    double at_s;
-    std::uint64_t number;  // number of the message
     int route;
     int token;
     double bytes;
     double most_bytes_per_s;
-    bool operator>(const Departure& other) const {
-      return at_s != other.at_s ? at_s > other.at_s : number > other.number;
-    }
   };
 
   const Cluster& cluster_;
   FairFlows flows_;
   std::unordered_map<std::uint64_t, int> number_of_way_;  // by both ends
   std::vector<Way> ways_;
-  std::priority_queue<Departure, std::vector<Departure>, std::greater<Departure>> departures_;
+  DelayQueue<Departure> departures_;
   std::vector<int> token_of_flow_;
-  std::uint64_t messages_ = 0;
   Route route_;  // kept to reuse its memory
 };
 

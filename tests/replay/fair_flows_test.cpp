@@ -119,6 +119,32 @@ TEST_CASE("a link that its neighbours cannot fill is no limit, until a route com
   for (int flow : {a, b, c}) CHECK(flows.rate(flow) == Approx(7.0 / 3));
 }
 
+TEST_CASE("flows that join and leave one link one after the other share it evenly") {
+  // Flow i of n starts at i s with 10 B, on its own link of 10 B/s and on a common one of 1 B/s. i + 1 flows get
+  // 1/(i + 1) B/s each. All have the same bytes, so they end in the order of their starts.
+  constexpr int kFlows = 20;
+  std::vector<double> bandwidths(kFlows, 10);
+  bandwidths.push_back(1);
+  FairFlows flows(bandwidths);
+  std::vector<int> numbers;
+  for (int i = 0; i < kFlows; ++i) {
+    flows.advance(i);
+    numbers.push_back(flows.start(flows.add_route({i, kFlows}), 10));
+    for (int f : numbers) CHECK(flows.rate(f) == Approx(1.0 / (i + 1)));
+  }
+  double served = 0, now_s = kFlows - 1;  // of the flow that ends next
+  for (int i = 1; i < kFlows; ++i) served += 1.0 / i;
+  for (int i = 0; i < kFlows; ++i) {
+    now_s += (10 - served) * (kFlows - i);
+    served = 10;
+    CHECK(flows.next_end_s() == Approx(now_s));
+    CHECK(flows.advance(flows.next_end_s()) == std::vector<int>{numbers[to_index(i)]});
+    for (int later = i + 1; later < kFlows; ++later)
+      CHECK(flows.rate(numbers[to_index(later)]) == Approx(1.0 / (kFlows - 1 - i)));
+    served -= 1.0 / (i + 1);  // the next one started when i + 1 flows were there
+  }
+}
+
 TEST_CASE("a flow that may not go faster leaves the rest of its links to others") {
   // 10 B/s: one flow at most at 2 B/s, two others 4 B/s each. When these have ended, it still has 2.
   FairFlows flows({10});

@@ -1,4 +1,5 @@
 // Compute that is slowed by overlapping collectives.
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 
@@ -82,6 +83,31 @@ double iteration_s(const SmallFiles& files, const std::string& fidelity, const t
 }
 
 }  // namespace
+
+TEST_CASE("compute of many GPUs at once takes the seconds of the law on each of them") {
+  // A GPU that spends d of its seconds in the collective ends at start + (t - d / s) + d. 1,043 GPUs
+  // fill blocks and groups, and leave a rest.
+  constexpr int kGpus = 1043;
+  constexpr double kSlows = 1.25;
+  std::vector<double> starts_s, ends_s, factors, begins_s;
+  for (int gpu = 0; gpu < kGpus; ++gpu) {
+    starts_s.push_back(1 + 0.001 * (gpu % 700));
+    ends_s.push_back(1.9);
+    factors.push_back(1 + 0.01 * (gpu % 90));
+    begins_s.push_back(0.5 + 0.0017 * (gpu % 1000));
+  }
+  InFlight in_flight;
+  in_flight.add(starts_s, ends_s, kSlows);
+  std::vector<double> times_s = begins_s;
+  in_flight.advance(1, kGpus, 0.6, factors, times_s);
+  CHECK(times_s[0] == begins_s[0]);
+  for (int gpu = 1; gpu < kGpus; ++gpu) {
+    const std::size_t i = static_cast<std::size_t>(gpu);
+    const double overlap_s = std::max(0.0, std::min(times_s[i], ends_s[i]) - std::max(begins_s[i], starts_s[i]));
+    CHECK(times_s[i] - begins_s[i] == Approx(0.6 * factors[i] - overlap_s / kSlows + overlap_s).epsilon(1e-12));
+    CHECK(in_flight.end_s(gpu, begins_s[i], 0.6 * factors[i]) == Approx(times_s[i]).epsilon(1e-12));
+  }
+}
 
 TEST_CASE("compute beside a collective takes longer by its slowdown, the rest of it does not") {
   // The upper layers are done at 14 ms. Their collective is launched until 15 ms and in flight until 18 ms. The lower

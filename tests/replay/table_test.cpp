@@ -19,11 +19,14 @@ std::vector<PointResult> both_ways(const Scenario& s, int iterations) {
   return predict_points(jobs, 2);
 }
 
-// Staged torus on 64 GPUs: rows and columns of the torus take turns on a node's host memory, and with jitter the order in
-// which messages meet there decides. After an iteration that agrees to 1e-8 the orders part, by what looks like SimGrid's
-// precision, within which messages end together. Without jitter all iterations agree.
-double tolerance_of(const std::string& name, const Scenario& s) {
-  return name == "torus" && s.cluster.name == "staged" && s.gpus[0] == 64 ? 5e-3 : 1e-3;
+// True if rounding decides the order in which messages meet on a node's host memory, so that iterations after the first
+// are unpredictable. Staged torus with jitter: after an iteration that agrees to 1e-8 the orders part. Without jitter all
+// iterations agree. Staged async-sgd: if the bandwidth of NICs changes by 1e-13 (relatively), the third iteration changes
+// by up to 0.3 %, by messages too.
+bool is_chaotic(const std::string& name, const Scenario& s) {
+  if (s.gpus[0] != 64) return false;
+  return (name == "torus" && s.cluster.name == "staged") ||
+         (name == "async-sgd" && s.cluster.name == "a NIC per GPU, staged");
 }
 
 void check_row(const std::string& name, const Scenario& s, int iterations) {
@@ -32,7 +35,9 @@ void check_row(const std::string& name, const Scenario& s, int iterations) {
   CHECK(points[0].fidelity == Fidelity::message);
   CHECK(points[1].method.error_class() == ErrorClass::exact);
   REQUIRE(points[0].iteration_s.size() == points[1].iteration_s.size());
-  CHECK(points[1].mean_iteration_s() == Approx(points[0].mean_iteration_s()).epsilon(tolerance_of(name, s)));
+  const double tolerance = is_chaotic(name, s) ? 5e-3 : 1e-3;
+  CHECK(points[1].mean_iteration_s() == Approx(points[0].mean_iteration_s()).epsilon(tolerance));
+  if (is_chaotic(name, s)) CHECK(points[1].iteration_s[0] == Approx(points[0].iteration_s[0]).epsilon(1e-6));
   CHECK(points[1].compute_s == Approx(points[0].compute_s).epsilon(1e-3));
 }
 
