@@ -55,13 +55,12 @@ void read_model_name(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
 }
 
 bool is_off(const std::string& text) {
-  const std::string small = lower_case(text);
-  return small == "false" || small == "no" || small == "0" || small == "off" || small == "none";
+  return text.empty() || text == "false" || text == "no" || text == "0" || text == "off";
 }
 
 // True for true, yes, 1, and "auto", which means bf16 if the GPU supports it. "full" is axolotl's: no fp32 at all.
 bool is_on_or_auto(LaunchSettings& s, const std::string& key) {
-  const std::string text = lower_case(s.text(key, "--precision").value_or(s.has(key) ? "true" : "false"));
+  const std::string text = s.switch_value(key, "--precision");
   return text == "true" || text == "auto" || text == "1" || text == "yes" || text == "full" || text == "on";
 }
 
@@ -73,8 +72,7 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
   const bool is_pure = s.is_on("pure_bf16", "--precision");
   if (is_pure) return f.give_from("--precision", "bf16-true", s, "pure_bf16");
   if (s.is_on("fp8", "--precision")) return f.give_from("--precision", "fp8", s, "fp8");
-  if (lower_case(s.text("bf16", "--precision").value_or("")) == "full")
-    return f.give_from("--precision", "bf16-true", s, "bf16");
+  if (s.switch_value("bf16", "--precision") == "full") return f.give_from("--precision", "bf16-true", s, "bf16");
   for (const char* name : {"bf16", "fp16"})
     if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", name, s, name);
   // axolotl: without automatic mixed precision, weights are bf16 or fp16 themselves.
@@ -114,8 +112,8 @@ void read_frozen_weights(LaunchSettings& s, Facts& f) {
   for (const char* key : {"gptq", "q_lora"})  // axolotl; Qwen's scripts, whose models of four bits are AutoGPTQ's
     if (s.is_on(key, "--frozen-weights")) return f.give_from("--frozen-weights", "gptq", s, key);
   for (const char* key : {"load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization"}) {
-    const std::string value = lower_case(s.text(key, "--frozen-weights").value_or("false"));
-    if (value == "false" || value == "none" || value == "null") continue;
+    const std::string value = s.switch_value(key, "--frozen-weights");
+    if (is_off(value)) continue;
     const std::string name = key;
     const bool has_eight = name == "load_in_8bit" || (name == "quantization_bit" && value == "8");
     const bool has_four = name != "quantization_bit" ? !has_eight : value == "4";
@@ -218,7 +216,7 @@ void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
   const std::string key =
       given_key(s, {"gradient_checkpointing", "activation_checkpointing", "fsdp_config.activation_checkpointing",
                     "fsdp_config.fsdp_activation_checkpointing"});
-  const bool recomputes = !key.empty() && !is_off(s.text(key, "--recompute").value_or("true"));
+  const bool recomputes = !key.empty() && !is_off(s.switch_value(key, "--recompute"));
   const bool is_factory = s.has("finetuning_type");
   if (s.text("recompute_granularity", "--recompute").value_or("") == "full")
     f.give_from("--recompute", "full", s, "recompute_granularity");

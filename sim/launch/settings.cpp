@@ -98,6 +98,10 @@ std::string LaunchSetting::text() const {
   return place.text() + ": " + beginning_of(written, 80) + (is_alone ? "" : " " + shown);
 }
 
+bool LaunchSetting::is_bare_option() const {
+  return value.is_null() && (written.compare(0, 1, "-") == 0 || written.compare(0, 9, "#SBATCH -") == 0);
+}
+
 void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {
   throw InputError(setting.text() + ": " + wrong + "; " + allowed);
 }
@@ -210,7 +214,7 @@ std::vector<std::string> LaunchSettings::words(const std::string& key, const std
 std::optional<bool> LaunchSettings::boolean(const std::string& key, const std::string& option) {
   const LaunchSetting* setting = take(key, option);
   if (setting == nullptr) return std::nullopt;
-  if (setting->value.is_null()) return true;
+  if (setting->value.is_null()) return setting->is_bare_option() ? std::optional<bool>(true) : std::nullopt;
   if (setting->value.is_boolean()) return setting->value.get<bool>();
   if (is_nothing(setting->value)) return false;
   const std::optional<bool> value = boolean_in(plain_text(setting->value));
@@ -218,13 +222,20 @@ std::optional<bool> LaunchSettings::boolean(const std::string& key, const std::s
   return value;
 }
 
+std::string LaunchSettings::switch_value(const std::string& key, const std::string& option) {
+  const LaunchSetting* const setting = take(key, option);
+  if (setting == nullptr) return "";
+  if (setting->is_bare_option()) return "true";
+  return is_nothing(setting->value) ? "" : lower_case(plain_text(setting->value));
+}
+
 bool LaunchSettings::is_on(const std::string& key, const std::string& option) {
   return boolean(key, option).value_or(false);
 }
 
-void LaunchSettings::rename(const std::string& key, const std::string& to) {
-  for (LaunchSetting& setting : all_)
-    if (setting.key == key) setting.key = to;
+void LaunchSettings::rename(const std::string& key, const std::string& to, std::size_t first) {
+  for (std::size_t i = first; i < all_.size(); ++i)
+    if (all_[i].key == key) all_[i].key = to;
 }
 
 void LaunchSettings::replace(const std::string& key, Json value) {

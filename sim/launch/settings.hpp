@@ -35,6 +35,8 @@ struct LaunchSetting {
 
   /// "train.sh:12: --tensor-model-parallel-size 8"
   std::string text() const;
+  /// Whether it is an option of a command without a value, "--bf16". An empty value of a file is none.
+  bool is_bare_option() const;
 };
 
 /// Keys that are not read, grouped by reason. A key may end in "*".
@@ -75,12 +77,17 @@ class LaunchSettings {
   void require_option(const LaunchSetting& setting, const std::string& option, const std::string& why);
   /// The elements of a list, or the words of a text with commas or blanks.
   std::vector<std::string> words(const std::string& key, const std::string& option = "");
-  /// Whether the flag is present, or the key is true.
+  /// Whether the option has no value, or the key is true.
   bool is_on(const std::string& key, const std::string& option = "");
+  /// An option without a value is true; an empty value of a file is as good as no key.
   std::optional<bool> boolean(const std::string& key, const std::string& option = "");
+  /// Returns the value in lower case, for keys that are true or false or have other values. "true": an option without a
+  /// value, as in HfArgumentParser; "": the key is not there, or its value is empty or none.
+  std::string switch_value(const std::string& key, const std::string& option = "");
 
   /// These change the key or value, if a format spells it in its own way.
-  void rename(const std::string& key, const std::string& to);
+  /// `first`: the index of the first setting that gets the name.
+  void rename(const std::string& key, const std::string& to, std::size_t first = 0);
   void replace(const std::string& key, Json value);
   /// Sets the part of the value that cannot be evaluated; empty: none.
   void set_unknown(const std::string& key, const std::string& unknown);
