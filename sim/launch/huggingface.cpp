@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 #include "sim/launch/fused_layers.hpp"
 #include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
@@ -269,11 +270,13 @@ void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
         is_sharded ? (is_compiled ? "PyTorch FSDP torch.compile" : "PyTorch FSDP") : "HuggingFace Transformers",
         "the Trainer");
   }
+  refuse_conflicting_precisions(s);
   read_trainer_precision(s, f, software);
   read_trainer_optimizer(s, f, software);
   read_adapters(s, f);
   read_fused_layers(s, f);
   read_trainer_batch(s, f, software);
+  refuse_conflicting_batches(s, f);
   finish_trainer(s, f, software);
 }
 

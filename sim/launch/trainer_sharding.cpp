@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 #include "sim/launch/named_config.hpp"
 
 namespace lockstep::sim::launch {
@@ -74,6 +75,7 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
 
 // Accepts "ds_z3.json", a JSON text, or the configuration's keys below "deepspeed".
 void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
+  const std::size_t first = s.all().size();  // of the configuration's settings
   for (const char* key : {"deepspeed", "accelerate.deepspeed_config_file", "deepspeed_config.deepspeed_config_file",
                           "deepspeed_config_file", "deepspeed_config", "ds_config", "ds_config_path"})
     if (is_file_name(s, key)) append_named_file(s, key, "", read_named, "--sharding");
@@ -88,6 +90,7 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
     s.add(setting);
   }
   s.set_aside_auto();
+  s.rename("gradient_accumulation_steps", kAccumulationOfDeepspeed, first);
   for (const char* key : {"deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"})
     if (const auto stage = s.whole(key, "--sharding"))
       f.give_from("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), s, key);

@@ -92,7 +92,7 @@ TEST_CASE("arithmetic: ** binds tighter than * and /, and groups from the right"
 
 TEST_CASE("YAML: merge keys are followed, several documents are refused, yes and no are booleans") {
   const sim::LaunchedJob merged = launched_text(
-      "base: &b {per_device_train_batch_size: 2, bf16: yes, max_length: 512}\nother: &o {fp16: true, bf16: false}\n"
+      "base: &b {per_device_train_batch_size: 2, bf16: yes, max_length: 512}\nother: &o {max_steps: 5, bf16: false}\n"
       "<<: [*b, *o]\nmax_length: 1024\nmodel_name_or_path: gpt2\ngradient_checkpointing: no\n",
       "a.yaml");
   CHECK(option_of(merged, "--model") == "gpt2@1024");  // its own value precedes the merged one

@@ -49,4 +49,51 @@ TEST_CASE("a switch without a value is true, as in HfArgumentParser, and an empt
   CHECK(option_of(launched_text(command + "--load_in_4bit false"), "--frozen-weights") == "absent");
 }
 
+TEST_CASE("batches of DeepSpeed's configuration and of the Trainer agree, or are refused with both places") {
+  const std::string one = "--per_device_train_batch_size 1 --bf16";
+  const std::string micro = error_with(R"({"train_micro_batch_size_per_gpu": 2})", one);
+  CHECK_THAT(micro, Contains("train.sh:4: --per_device_train_batch_size 1: contradicts train.sh: ds.json: "
+                             "train_micro_batch_size_per_gpu 2; make them agree"));
+  const std::string steps =
+      error_with(R"({"gradient_accumulation_steps": 4})", one + " --gradient_accumulation_steps 8");
+  CHECK_THAT(steps, Contains("--gradient_accumulation_steps 8: contradicts train.sh: ds.json: "
+                             "gradient_accumulation_steps 4"));
+  // 1 sample x 4 micro-batches x 2 GPUs = 8.
+  const std::string all = one + " --gradient_accumulation_steps 4";
+  CHECK_THAT(error_with(R"({"train_batch_size": 64})", all),
+             Contains("ds.json: train_batch_size 64: is not 1 x 4 x 2: micro-batch x accumulation x replicas (") &&
+                 Contains("train.sh:4: --per_device_train_batch_size 1, train.sh:4: --gradient_accumulation_steps 4"));
+  CHECK_THAT(error_with(R"({"train_batch_size": 63})", one), Contains("is no multiple of 1 x 2"));
+  for (const char* agreeing :
+       {R"({"train_batch_size": 8})", R"({"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto"})",
+        R"({"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "train_batch_size": 8})",
+        R"({"gradient_accumulation_steps": "auto"})"}) {
+    INFO(agreeing);
+    const sim::LaunchedJob job = launched_text(script_with(agreeing, all));
+    CHECK(option_of(job, "--micro-batch") == "1");
+    CHECK((option_of(job, "--global-batch") == "8" || option_of(job, "--accumulation") == "4"));
+  }
+  const auto own = [](const std::string& text, int gpus) {
+    return sim::read_launch_text(text, {"ds.json", {}, {gpus}}, launch_catalogue());
+  };
+  const std::string alone =
+      R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4})";
+  CHECK(option_of(own(alone, 8), "--global-batch") == "64");
+  CHECK_THAT(error_of([&] { own(alone, 2); }), Contains("is not 2 x 4 x 2"));
+}
+
+TEST_CASE("precisions of DeepSpeed's configuration and of the Trainer agree, or are refused with both places") {
+  const std::string one = "--per_device_train_batch_size 1 ";
+  CHECK_THAT(error_with(R"({"fp16": {"enabled": true}})", one + "--bf16"),
+             Contains("train.sh:4: --bf16: contradicts train.sh: ds.json: fp16.enabled true; make them agree"));
+  CHECK_THAT(error_with(R"({"bf16": {"enabled": false}})", one + "--bf16"), Contains("ds.json: bf16.enabled false"));
+  CHECK_THAT(error_with(R"({"bf16": {"enabled": true}, "fp16": {"enabled": true}})", one), Contains("fp16.enabled"));
+  CHECK_THAT(error_of([&] { launched_text(kTrainer + one + "--bf16 True --fp16 True"); }), Contains("--fp16 True"));
+  for (const char* agreeing :
+       {R"({"bf16": {"enabled": "auto"}})", R"({"bf16": {"enabled": true}})",
+        R"({"bf16": {"enabled": true}, "fp16": {"enabled": false}})", R"({"fp16": {"enabled": "auto"}})"})
+    CHECK(option_of(launched_text(script_with(agreeing, one + "--bf16")), "--precision") == "bf16");
+  CHECK(option_of(launched_text(script_with(R"({"fp16": {"enabled": true}})", one)), "--precision") == "fp16");
+}
+
 }  // namespace lockstep::tests
