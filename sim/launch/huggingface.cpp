@@ -95,13 +95,16 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& softwar
   const std::string name = key.empty() ? "adamw_torch" : lower_case(s.text(key, "--optimizer").value_or("adamw_torch"));
   if (name.find("4bit") != std::string::npos)
     return s.mark(key, Use::not_simulated, "the optimizer's state is predicted in single precision");
+  if (name.compare(0, 7, "galore_") == 0 || name.compare(0, 7, "apollo_") == 0)
+    return s.mark(key, Use::not_simulated, "its state of low rank: the software's default is predicted");
   if (name.find("adam") != std::string::npos && name.find("8bit") != std::string::npos)
     f.give_from("--optimizer-state", "8bit", s, key);
   if (name == "adafactor") return f.give_from("--optimizer", "adafactor", s, key);
   if (name.find("adam") != std::string::npos && !f.has("--optimizer"))
     return key.empty() ? f.give_default("--optimizer", "adam", "the Trainer's default")
                        : f.give_from("--optimizer", "adam", s, key);
-  if (name == "sgd") return f.give_from("--optimizer", "momentum", s, key);
+  // The Trainer's is torch.optim.SGD with its default, no momentum (Trainer.get_optimizer_cls_and_kwargs).
+  if (name == "sgd") return f.give_from("--optimizer", software.has_defaults() ? "sgd" : "momentum", s, key);
   if (!key.empty() && name.find("adam") == std::string::npos)
     s.mark(key, Use::not_simulated, "the software's default is predicted");
 }

@@ -96,4 +96,16 @@ TEST_CASE("precisions of DeepSpeed's configuration and of the Trainer agree, or 
   CHECK(option_of(launched_text(script_with(R"({"fp16": {"enabled": true}})", one)), "--precision") == "fp16");
 }
 
+TEST_CASE("the Trainer's sgd has no momentum, and optimizers of low rank are not simulated") {
+  const std::string line = kTrainer + "--per_device_train_batch_size 1 --optim ";
+  CHECK(option_of(launched_text(line + "sgd"), "--optimizer") == "sgd");
+  for (const std::string name : {"galore_adamw", "galore_adamw_8bit", "galore_adafactor", "apollo_adamw_layerwise"}) {
+    INFO(name);
+    const sim::LaunchedJob job = launched_text(line + name);
+    CHECK(option_of(job, "--optimizer") == "absent");
+    CHECK(option_of(job, "--optimizer-state") == "absent");
+    CHECK_THAT(sim::launch_text(job, {}), Contains("not simulated: --optim (its state of low rank"));
+  }
+}
+
 }  // namespace lockstep::tests
