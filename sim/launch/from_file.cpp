@@ -62,6 +62,10 @@ class Launch {
     if (is_known_dense(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
+    const std::set<std::string>& unset = reading.job.settings.taken_as_unset();
+    if (!unset.empty())
+      found_.push_back("taken as not set in the environment: " +
+                       joined(std::vector<std::string>(unset.begin(), unset.end())));
     for (const std::vector<std::string>& notes : {reading.facts.notes, found_})
       reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
     return std::move(reading.job);

@@ -113,6 +113,7 @@ void LaunchSettings::add(LaunchSetting setting) {
 void LaunchSettings::append(const LaunchSettings& other) {
   all_.insert(all_.end(), other.all_.begin(), other.all_.end());
   unevaluated_.insert(unevaluated_.end(), other.unevaluated_.begin(), other.unevaluated_.end());
+  taken_as_unset_.insert(other.taken_as_unset_.begin(), other.taken_as_unset_.end());
 }
 
 const LaunchSetting* LaunchSettings::find(const std::string& key) const {
@@ -283,7 +284,7 @@ void LaunchSettings::set_aside_auto() {
   }
 }
 
-void LaunchSettings::resolve_references() {
+void LaunchSettings::resolve_references(const std::map<std::string, Word>& environment) {
   constexpr int kRounds = 8;  // limit for references to references
   constexpr std::size_t kMostBytes = 64 << 20;
   std::size_t bytes = 0;
@@ -294,7 +295,8 @@ void LaunchSettings::resolve_references() {
       if (text == "???") setting.unknown = text;  // OmegaConf: the command must give this value
       const std::size_t begin = text.rfind("${"), end = text.find('}', begin);
       if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
-      const std::optional<Json> value = value_of_reference(setting, text.substr(begin + 2, end - begin - 2));
+      const std::optional<Json> value =
+          value_of_reference(setting, text.substr(begin + 2, end - begin - 2), environment);
       const bool is_whole = begin == 0 && end + 1 == text.size();
       setting.unknown = value ? "" : text.substr(begin, end - begin + 1);
       if (value && value->is_string()) bytes += text.size() + value->get_ref<const std::string&>().size();
@@ -305,7 +307,8 @@ void LaunchSettings::resolve_references() {
     }
 }
 
-std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside) const {
+std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside,
+                                                       const std::map<std::string, Word>& environment) {
   const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
   const bool is_value = other != nullptr && other != &setting &&
                         !(other->value.is_string() && other->value.get<std::string>().find("${") != std::string::npos);
@@ -313,9 +316,15 @@ std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& sett
   if (const std::optional<double> number = value_of_function(inside)) return number_json(*number);
   // OmegaConf: "${oc.env:NAME,8}"; Primus: "${NAME:8}".
   const bool is_variable = inside.compare(0, 7, "oc.env:") == 0;
-  const std::size_t mark = inside.find(is_variable ? ',' : ':');
-  const bool has_default = mark != std::string::npos && (is_variable || is_variable_name(inside.substr(0, mark)));
-  return has_default ? std::optional<Json>(inside.substr(mark + 1)) : std::nullopt;
+  const std::string text = is_variable ? inside.substr(7) : inside;
+  const std::size_t mark = text.find(is_variable ? ',' : ':');
+  const std::string name = text.substr(0, mark);
+  if (!is_variable && (mark == std::string::npos || !is_variable_name(name))) return std::nullopt;
+  if (const auto set = environment.find(name); set != environment.end())
+    return set->second.unknown.empty() ? std::optional<Json>(set->second.text) : std::nullopt;
+  if (mark == std::string::npos) return std::nullopt;
+  taken_as_unset_.insert(name);
+  return text.substr(mark + 1);
 }
 
 void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {

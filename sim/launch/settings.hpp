@@ -3,12 +3,15 @@
 // maps. Tables give the reasons why other keys are not read. The rest is unknown. So every key is accounted for.
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/base/choice.hpp"
 #include "sim/launch/place.hpp"
+#include "sim/launch/shell_values.hpp"
 
 namespace lockstep::sim::launch {
 
@@ -100,8 +103,9 @@ class LaunchSettings {
   void set_aside(const std::string& key, const std::string& why);
   /// Ignores DeepSpeed's "auto", which the Trainer fills in. In axolotl, "bf16: auto" is a value.
   void set_aside_auto();
-  /// Replaces "${trainer.devices}" by that key's value, and "${NAME:8}" or "${oc.env:NAME,8}" by 8. Others are unknown.
-  void resolve_references();
+  /// Replaces "${trainer.devices}" by that key's value, and "${NAME:8}" or "${oc.env:NAME,8}" by the variable's value.
+  /// Variables that are not in `environment` have their default, 8, and are noted. Other references are unknown.
+  void resolve_references(const std::map<std::string, Word>& environment = {});
 
   /// Sets the use of all settings of that key.
   void mark(const std::string& key, Use use, const std::string& why);
@@ -114,12 +118,16 @@ class LaunchSettings {
   /// Whether the user must give the option, because a setting cannot be read.
   bool needs_option(const std::string& option) const;
   const std::vector<Unevaluated>& unevaluated() const { return unevaluated_; }
+  /// Environment variables that references name, and whose defaults were taken.
+  const std::set<std::string>& taken_as_unset() const { return taken_as_unset_; }
 
  private:
   const LaunchSetting* find(const std::string& key) const;
   /// Returns the value of the reference "${inside}"; none: it is unknown.
-  std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside) const;
+  std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside,
+                                         const std::map<std::string, Word>& environment);
   std::deque<LaunchSetting> all_;
+  std::set<std::string> taken_as_unset_;
   std::vector<Unevaluated> unevaluated_;
 };
 
