@@ -128,6 +128,23 @@ void read_frozen_weights(LaunchSettings& s, Facts& f) {
   }
 }
 
+// TRL and axolotl train all weights if only the rank of adapters is given.
+void note_rank_without_adapters(LaunchSettings& s, Facts& f, const std::string& key) {
+  const std::string other = s.has("base_model") ? "adapter: lora" : "--use_peft";
+  f.notes.push_back(s.at(key).text() + ": without " + other + " the software trains all weights, as predicted; add " +
+                    other + " to train adapters");
+  s.mark(key, Use::no_effect, "without " + other + " no adapters are trained");
+}
+
+// A program may read a configuration that is an argument without an option, as "sft.py config.yaml".
+void list_unread_files(LaunchSettings& s) {
+  for (const LaunchSetting& setting : s.all())
+    for (const char* ending : {".yaml", ".yml", ".json"})
+      if (setting.key == "argument" && setting.use == Use::unread && ends_with(setting.written, ending))
+        s.mark_written(setting.written, Use::unknown,
+                       "its values are not known; if the program reads it, write --config before its name");
+}
+
 void read_adapters(LaunchSettings& s, Facts& f) {
   const std::string type =
       lower_case(s.text("finetuning_type", "--task").value_or(s.text("adapter", "--task").value_or("")));
@@ -136,7 +153,9 @@ void read_adapters(LaunchSettings& s, Facts& f) {
                          s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(s.at(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted", "give full or lora");
+  const std::string key = given_key(s, {"lora_rank", "lora_r", "lora_dim", "peft_lora_r"});
   if (type != "lora" && type != "qlora" && !uses_peft) {
+    if (type.empty() && !key.empty()) note_rank_without_adapters(s, f, key);
     const std::string stage = lower_case(s.text("stage", "--task").value_or(""));
     if (stage == "sft")
       f.give_from("--task", kAllWeights, s, "stage");
@@ -146,7 +165,6 @@ void read_adapters(LaunchSettings& s, Facts& f) {
       f.give_default("--task", kAllWeights, "model_name_or_path: trained weights are loaded");
     return;
   }
-  const std::string key = given_key(s, {"lora_rank", "lora_r", "lora_dim", "peft_lora_r"});
   if (key.empty())
     f.give_default("--lora-rank", "8", "the default of PEFT");
   else
@@ -281,6 +299,7 @@ void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
   read_trainer_batch(s, f, software);
   refuse_conflicting_batches(s, f);
   finish_trainer(s, f, software);
+  list_unread_files(s);
 }
 
 void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {

@@ -7,6 +7,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -59,6 +60,18 @@ std::optional<double> value_of_function(const std::string& text) {
   if (*b != 0 && name == "divide_ceil") return std::ceil(*a / *b);
   if (*b != 0 && name == "divide_floor") return std::floor(*a / *b);
   return std::nullopt;
+}
+
+bool is_launcher_option(const std::string& key) {
+  return is_among(key.substr(0, key.find('.')), {"sbatch", "srun", "flux", "jsrun", "mpirun", "torchrun", "deepspeed",
+                                                 "accelerate", "composer", "sky"});
+}
+
+// Whether the pattern of UnreadKeys describes the key.
+bool describes_key(const std::string& pattern, const std::string& key) {
+  const std::string launcher = "launcher.";
+  if (pattern.compare(0, launcher.size(), launcher) != 0) return matches_pattern(key, pattern);
+  return is_launcher_option(key) && matches_pattern(key.substr(key.find('.') + 1), pattern.substr(launcher.size()));
 }
 
 Json number_json(double number) {
@@ -354,7 +367,7 @@ void LaunchSettings::mark_rest(const std::vector<UnreadKeys>& tables) {
     for (const UnreadKeys& table : tables) {
       std::istringstream keys(table.keys);
       for (std::string key; keys >> key && setting.use == Use::unknown;)
-        if (matches_pattern(setting.key, key)) {
+        if (describes_key(key, setting.key)) {
           setting.use = table.use;
           setting.why = table.why;
         }

@@ -42,7 +42,8 @@ struct LaunchSetting {
   bool is_bare_option() const;
 };
 
-/// Keys that are not read, grouped by reason. A key may end in "*".
+/// Keys that are not read, grouped by reason. A key may end in "*". "launcher.time" is an option of any launcher:
+/// "sbatch.time", "srun.time".
 struct UnreadKeys {
   Use use;
   const char* why;
