@@ -86,4 +86,38 @@ TEST_CASE("the rank of adapters alone trains all weights, and a note says so") {
   CHECK(option_of(launched_text(axolotl + "adapter: lora\n", "a.yaml"), "--lora-rank") == "8");
 }
 
+TEST_CASE("line ends of Windows are read as newlines, with a note") {
+  const std::string script =
+      "ARGS=\"--num-layers 2 \\\n  --hidden-size 8 --tp-comm-overlap \\\n  --num-attention-heads 2\"\n"
+      "for n in 8\ndo\n  torchrun --nproc_per_node $n p.py $ARGS \\\n    --seq-length 16 --micro-batch-size 1\ndone\n";
+  std::string windows;
+  for (const char c : script) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  const sim::LaunchedJob unix_job = launched_text(script), windows_job = launched_text(windows);
+  CHECK(sim::command_text(windows_job.options) == sim::command_text(unix_job.options));
+  CHECK_THAT(notes_of(windows_job), Contains("line ends of Windows"));
+  CHECK_THAT(notes_of(unix_job), !Contains("Windows"));
+}
+
+TEST_CASE("a script that reads itself is refused in a short line at its place") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("rec.sh", "echo\nsource ./rec.sh\ntorchrun --nproc_per_node 8 p.py\n");
+  const std::string error = error_of([&] { sim::read_launch({path, {}, {}}, launch_catalogue()); });
+  CHECK(error == path + ":2: ./rec.sh reads or starts itself without end; correct or simplify the script");
+}
+
+TEST_CASE("a precision of the file that the GPU does not have is refused at the file's line, with the option to give") {
+  const TemporaryFolder folder;
+  folder.write("train.sh",
+               "torchrun --nproc_per_node 8 p.py --num-layers 2 --hidden-size 8 --num-attention-heads 2 \\\n"
+               " --seq-length 16 --micro-batch-size 1 --bf16 --fp8-format hybrid\n");
+  const auto simulate = [&](const std::string& options) {
+    return run_program(folder.path(""), "simulate", "job --from train.sh " + options);
+  };
+  const Outcome refused = simulate("--gpu A100");
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, Contains("train.sh:2: --fp8-format: ") && Contains("has no fp8; give --precision bf16"));
+  CHECK(simulate("--gpu A100 --precision bf16").code == 0);
+  CHECK(simulate("--gpu H100").code == 0);
+}
+
 }  // namespace lockstep::tests
