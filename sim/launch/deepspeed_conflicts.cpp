@@ -1,5 +1,7 @@
 #include "sim/launch/deepspeed_conflicts.hpp"
 
+#include <cmath>
+
 #include "engine/base/text.hpp"
 #include "sim/launch/words.hpp"
 
@@ -45,15 +47,17 @@ void refuse_conflicting_batches(LaunchSettings& s, const Facts& f) {
                                     "train_micro_batch_size_per_gpu");
   const Given steps = agreed_number(s, {"gradient_accumulation_steps"}, kAccumulationOfDeepspeed);
   const Given all = agreed_number(s, {"global_batch_size"}, "train_batch_size");
-  const std::int64_t gpus = f.gpus().value_or(f.given_gpus);
-  const std::int64_t ranks = f.number_of("--tensor", 1) * f.number_of("--pipeline", 1) * f.number_of("--context", 1);
-  if (all.value == 0 || micro.value == 0 || ranks < 1 || gpus < ranks || gpus % ranks != 0) return;
-  const std::int64_t replicas = gpus / ranks;
-  const double samples = double(micro.value) * double(replicas) * double(std::max<std::int64_t>(1, steps.value));
-  const bool agrees = steps.value > 0 ? double(all.value) == samples : all.value % (micro.value * replicas) == 0;
-  if (agrees) return;
+  // As real numbers, because products of a file's numbers may exceed 64 bits.
+  const auto gpus = double(f.gpus().value_or(f.given_gpus));
+  const double ranks =
+      double(f.number_of("--tensor", 1)) * double(f.number_of("--pipeline", 1)) * double(f.number_of("--context", 1));
+  if (all.value == 0 || micro.value == 0 || ranks < 1 || gpus < ranks || std::fmod(gpus, ranks) != 0) return;
+  const double replicas = gpus / ranks, once = double(micro.value) * replicas;
+  if (steps.value > 0 ? double(all.value) == once * double(steps.value) : std::fmod(double(all.value), once) == 0)
+    return;
   const std::string product = std::to_string(micro.value) + " x " +
-                              (steps.value > 0 ? std::to_string(steps.value) + " x " : "") + std::to_string(replicas);
+                              (steps.value > 0 ? std::to_string(steps.value) + " x " : "") +
+                              std::to_string(static_cast<std::int64_t>(replicas));
   throw InputError(all.setting.text() + ": is " + (steps.value > 0 ? "not " : "no multiple of ") + product +
                    (steps.value > 0 ? ": micro-batch x accumulation x replicas (" : ": micro-batch x replicas (") +
                    micro.setting.text() + (steps.value > 0 ? ", " + steps.setting.text() : "") + "); make them agree");

@@ -130,12 +130,14 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   throw InputError(job.path + ": also give " + text);
 }
 
-/// Throws InputError at the file's place if the GPU does not have the precision that the file gives.
+/// Throws InputError at the file's place if the GPU does not have the precision that the file gives. If the command line
+/// gives several GPUs, the prediction of each one checks it.
 inline void check_precision_of_gpu(CLI::App& app, const LaunchedJob& job, const Catalogue& catalogue) {
   const CLI::Option* const given_gpu = app.get_option_no_throw("--gpu");
-  std::string gpu = given_gpu != nullptr && given_gpu->count() > 0 ? given_gpu->results().front() : "";
+  const bool is_given = given_gpu != nullptr && given_gpu->count() > 0;
+  std::string gpu = is_given && given_gpu->results().size() == 1 ? given_gpu->results().front() : "";
   for (const LaunchOption& option : job.options)
-    if (option.name == "--gpu" && gpu.empty()) gpu = option.value;
+    if (option.name == "--gpu" && !is_given) gpu = option.value;
   const GpuEntry* const entry = catalogue.gpus.named(gpu);
   if (entry == nullptr || given_instead(app, "--precision") != nullptr) return;
   for (const LaunchOption& option : job.options) {
