@@ -222,7 +222,11 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
   const std::string key = given_key(s, kMicroBatchKeys);
   if (!key.empty()) f.micro_batch = s.whole(key, "--micro-batch");
   if (!f.micro_batch) f.micro_batch = software.default_batch;
-  if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) f.accumulation = *steps;
+  if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) {
+    f.accumulation = *steps;
+    for (const char* other : {"deepspeed_config.gradient_accumulation_steps", "accelerate.gradient_accumulation_steps"})
+      s.set_aside(other, "given again at " + s.at("gradient_accumulation_steps").place.text());
+  }
   // In axolotl, "batch_size" is the number of samples per GPU over all micro-batches.
   if (const auto batch = s.whole("batch_size", "--accumulation");
       batch && s.has("base_model") && !f.accumulation && f.micro_batch && *batch >= *f.micro_batch)

@@ -1,5 +1,6 @@
 #include "sim/launch/trainer_sharding.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "engine/base/text.hpp"
@@ -30,6 +31,13 @@ bool is_file_name(const LaunchSettings& s, const std::string& key) {
   return is_name;
 }
 
+// Whether the program has an argument with this key, which is not of Accelerate's file.
+bool is_argument(const LaunchSettings& s, const std::string& key) {
+  return std::any_of(s.all().begin(), s.all().end(), [&](const LaunchSetting& setting) {
+    return setting.key == key && setting.written.compare(0, 2, "--") == 0;
+  });
+}
+
 // Options of "accelerate launch" override the keys of its --config_file, which may be in a section.
 void set_aside_overridden_keys(LaunchSettings& s) {
   std::vector<std::pair<std::string, std::string>> overridden;
@@ -37,8 +45,9 @@ void set_aside_overridden_keys(LaunchSettings& s) {
   for (const LaunchSetting& setting : s.all()) {
     if (setting.key.compare(0, prefix.size(), prefix) != 0) continue;
     const std::string name = setting.key.substr(prefix.size());
-    for (const char* section : {"", "fsdp_config.", "deepspeed_config.", "parallelism_config."})
-      if (s.has(section + name)) overridden.emplace_back(section + name, setting.place.text());
+    for (const std::string section : {"", "fsdp_config.", "deepspeed_config.", "parallelism_config."})
+      if (s.has(section + name) && !is_argument(s, section + name))
+        overridden.emplace_back(section + name, setting.place.text());
   }
   for (const auto& [key, place] : overridden) s.set_aside(key, "given again at " + place);
 }

@@ -82,6 +82,17 @@ TEST_CASE("batches of DeepSpeed's configuration and of the Trainer agree, or are
   CHECK_THAT(error_of([&] { own(alone, 2); }), Contains("is not 2 x 4 x 2"));
 }
 
+TEST_CASE("the accumulation of the program's arguments overrides that of Accelerate, which is listed as overridden") {
+  const sim::LaunchedJob job = launched_text(
+      "accelerate launch --num_processes 2 --use_deepspeed --zero_stage 2 --gradient_accumulation_steps 4 t.py "
+      "--model_name_or_path gpt2 --per_device_train_batch_size 1 --gradient_accumulation_steps 8");
+  CHECK(option_of(job, "--accumulation") == "8");
+  int overridden = 0;
+  for (const sim::launch::LaunchSetting& setting : job.settings.all())
+    if (setting.use == sim::launch::Use::overridden) overridden += setting.value == Json("4") ? 1 : 0;
+  CHECK(overridden == 1);
+}
+
 TEST_CASE("precisions of DeepSpeed's configuration and of the Trainer agree, or are refused with both places") {
   const std::string one = "--per_device_train_batch_size 1 ";
   CHECK_THAT(error_with(R"({"fp16": {"enabled": true}})", one + "--bf16"),
