@@ -102,8 +102,8 @@ std::string journal_of(const Options& o) {
 
 std::vector<std::string> all_outputs_of(const Options& o) {
   std::vector<std::string> outputs = outputs_of(o);
-  outputs.push_back(journal_of(o));
-  outputs.push_back(o.made_plan);
+  for (const std::string& path : {journal_of(o), o.made_plan}) outputs.push_back(path);
+  if (o.json == kStandardOutput) outputs.push_back(o.json);
   return outputs;
 }
 

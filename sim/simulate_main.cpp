@@ -251,7 +251,8 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sim::declare_job_command(*sub, o.command);
   sub->add_option("--json", o.json,
                   "Writes the predictions and all they rest on (schema lockstep/predictions/1); - is standard output");
-  sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
+  sub->add_option("--scenario", o.scenario,
+                  "Writes the job as a scenario, to change, to simulate and to plan with; - is standard output");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   sim::declare_expectations(*sub, o.expectations);
   CLI::Option* const list =
@@ -273,7 +274,8 @@ int answer(JobOptions& o, CLI::App& app) {
   }
   const sim::JobQuestion question = sim::question_of(o.command);
   check_outputs({o.json, o.scenario}, {o.from.path});
-  if (launch) print_result(o.json, sim::launch_text(launch->job, launch->overriding));
+  const std::string& on_output = o.scenario == kStandardOutput ? o.scenario : o.json;  // then the table is left out
+  if (launch) print_result(on_output, sim::launch_text(launch->job, launch->overriding));
   const sim::JobPrediction predicted = sim::predict_job(question, catalogue, all_cores());
   if (!expectations.empty() && !predicted.refused.empty())
     throw NotEnoughMemory("simulate job: " + predicted.refused.front().why +
@@ -289,8 +291,8 @@ int answer(JobOptions& o, CLI::App& app) {
     write_json_atomically(o.json, json, 2);
   }
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  print_result(o.json, sim::job_table(predicted, catalogue) + expected.text);
-  sim::print_failures(expected, o.json);
+  print_result(on_output, sim::job_table(predicted, catalogue) + expected.text);
+  sim::print_failures(expected, on_output);
   return expected.exit_code();
 }
 

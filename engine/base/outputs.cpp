@@ -1,5 +1,6 @@
 #include "engine/base/outputs.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/base/atomic_file.hpp"
@@ -21,6 +22,9 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   std::vector<std::string> checked;
+  if (std::count(outputs.begin(), outputs.end(), kStandardOutput) > 1)
+    throw InputError(std::string(kStandardOutput) +
+                     ": two outputs on standard output; allowed: a file for each but one of them");
   for (const std::string& path : outputs) {
     if (path.empty() || path == kStandardOutput || is_null_device(path)) continue;
     std::string why;

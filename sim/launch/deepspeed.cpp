@@ -1,6 +1,7 @@
 #include "sim/launch/deepspeed.hpp"
 
 #include "engine/base/text.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -65,7 +66,8 @@ void read_deepspeed_precision(LaunchSettings& s, Facts& f) {
 void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
   const auto micro = s.whole("train_micro_batch_size_per_gpu", "--micro-batch");
   const auto all = s.whole("train_batch_size", "--global-batch");
-  const auto steps = s.whole("gradient_accumulation_steps", "--accumulation");
+  auto steps = s.whole(kAccumulationOfDeepspeed, "--accumulation");
+  if (!steps) steps = s.whole("gradient_accumulation_steps", "--accumulation");
   if (micro && !f.micro_batch) f.micro_batch = micro;
   if (all && !f.global_batch) f.global_batch = all;
   if (steps && !f.accumulation) f.accumulation = steps;

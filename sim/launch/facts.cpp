@@ -118,6 +118,10 @@ void Facts::add_machine(std::vector<LaunchOption>& options) const {
                     source_text(nodes_->place, nodes_->written) + " and " +
                         source_text(gpus_per_node_->place, gpus_per_node_->written),
                     std::to_string(gpus_->value), source_text(gpus_->place, gpus_->written));
+  if (gpus_ && nodes_ && !gpus_per_node_ && gpus_->value % nodes_->value != 0)
+    throw InputError(source_text(gpus_->place, gpus_->written) + ": " + std::to_string(gpus_->value) +
+                     " GPUs do not divide over the " + std::to_string(nodes_->value) + " nodes at " +
+                     source_text(nodes_->place, nodes_->written) + "; make them agree, or remove one");
   if (count) {
     const GivenNumber& from = gpus_ ? *gpus_ : nodes_ ? *nodes_ : *gpus_per_node_;
     options.push_back({"--gpus", std::to_string(*count), from.place, from.written});

@@ -53,6 +53,8 @@ class Facts {
   std::string value_of(const std::string& option) const;
   std::int64_t number_of(const std::string& option, std::int64_t otherwise) const;
   std::optional<std::int64_t> gpus() const;
+  /// GPUs per node: as given, or GPUs / nodes; 0: unknown.
+  std::int64_t gpus_of_node() const;
   bool has_gpus_per_node() const { return gpus_of_node() > 0; }
   /// Whether the nodes, or all GPUs, are given.
   bool has_size() const { return nodes_.has_value() || gpus_.has_value(); }
@@ -82,8 +84,6 @@ class Facts {
   std::vector<LaunchOption> options(const std::vector<int>& gpus, bool needs_global_batch = false) const;
 
  private:
-  /// GPUs per node: as given, or GPUs / nodes; 0: unknown.
-  std::int64_t gpus_of_node() const;
   void give_number(std::optional<GivenNumber>& fact, const std::string& what, const GivenNumber& given);
   void add_machine(std::vector<LaunchOption>& options) const;
   void add_group(std::vector<LaunchOption>& options, const std::vector<int>& gpus) const;

@@ -1,6 +1,7 @@
 #include "sim/launch/formats.hpp"
 
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 #include "sim/launch/huggingface.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
@@ -60,7 +61,11 @@ void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catal
     f.give_default("--software", "Megatron-LM", "its arguments");
   }
   read_megatron(s, f, catalogue, is_yaml ? MegatronKeys::configuration : MegatronKeys::arguments);
-  if (is_deepspeed) read_deepspeed(s, f);
+  if (is_deepspeed) {
+    read_deepspeed(s, f);
+    refuse_conflicting_precisions(s);
+    refuse_conflicting_batches(s, f);
+  }
   if (is_deepspeed) give_sharding_of_bf16(s, f);
   if (!f.has("--sharding") && !s.needs_option("--sharding"))
     f.give_default("--sharding", "none", "no sharding is given");
@@ -70,6 +75,8 @@ void read_megatron_arguments(LaunchSettings& s, Facts& f, const Catalogue& catal
 void read_deepspeed_file(LaunchSettings& s, Facts& f, const Catalogue&, const ReadNamedFile&) {
   f.give_default("--software", "DeepSpeed", "its configuration");
   read_deepspeed(s, f);
+  refuse_conflicting_precisions(s);
+  refuse_conflicting_batches(s, f);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sim/launch/own_model.hpp"
 #include "sim/launch/skypilot.hpp"
 #include "sim/launch/tree_syntax.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -62,6 +63,10 @@ class Launch {
     if (is_known_dense(reading.facts.value_of("--model"), catalogue_)) ignore_experts(reading);
     reading.job.settings.mark_rest(tables);
     reading.job.options = reading.facts.options(request_.gpus, request_.needs_global_batch);
+    const std::set<std::string>& unset = reading.job.settings.taken_as_unset();
+    if (!unset.empty())
+      found_.push_back("taken as not set in the environment: " +
+                       joined(std::vector<std::string>(unset.begin(), unset.end())));
     for (const std::vector<std::string>& notes : {reading.facts.notes, found_})
       reading.job.notes.insert(reading.job.notes.end(), notes.begin(), notes.end());
     return std::move(reading.job);
@@ -139,7 +144,11 @@ class Launch {
     return read_script(task_.script);
   }
 
-  Reading read_script(const std::string& text) {
+  Reading read_script(const std::string& written) {
+    const std::string text = with_newlines(written);
+    if (text.size() != written.size())
+      found_.push_back(
+          "the script has the line ends of Windows, which are read as newlines; bash does not accept them");
     const std::vector<ShellCommand> directives = read_directives(text, request_.path);
     const auto read_file = [this](const std::string& path) { return file_beside(path); };
     ShellSurroundings surroundings{slurm_environment(directives), {}, read_file};
@@ -280,6 +289,7 @@ class Launch {
       if (place.filename().empty() || !std::filesystem::is_regular_file(place, error)) continue;
       std::string text, why;
       if (!try_read_file(place.string(), kLargestFile, text, why)) continue;
+      text = with_newlines(text);
       const std::string note = name + " is read from " + place.lexically_normal().string();
       const bool is_elsewhere = place != folder / name && place != name;
       if (is_elsewhere && std::find(found_.begin(), found_.end(), note) == found_.end()) found_.push_back(note);
@@ -304,7 +314,7 @@ class Launch {
   const Catalogue& catalogue_;
   ShellScript script_;
   SkyTask task_;
-  mutable std::vector<std::string> found_;  // notes: where files were found
+  mutable std::vector<std::string> found_;  // notes: where files were found, and how they were read
 };
 
 }  // namespace

@@ -130,6 +130,25 @@ inline void check_from_is_complete(CLI::App& app, const LaunchedJob& job) {
   throw InputError(job.path + ": also give " + text);
 }
 
+/// Throws InputError at the file's place if the GPU does not have the precision that the file gives. If the command line
+/// gives several GPUs, the prediction of each one checks it.
+inline void check_precision_of_gpu(CLI::App& app, const LaunchedJob& job, const Catalogue& catalogue) {
+  const CLI::Option* const given_gpu = app.get_option_no_throw("--gpu");
+  const bool is_given = given_gpu != nullptr && given_gpu->count() > 0;
+  std::string gpu = is_given && given_gpu->results().size() == 1 ? given_gpu->results().front() : "";
+  for (const LaunchOption& option : job.options)
+    if (option.name == "--gpu" && !is_given) gpu = option.value;
+  const GpuEntry* const entry = catalogue.gpus.named(gpu);
+  if (entry == nullptr || given_instead(app, "--precision") != nullptr) return;
+  for (const LaunchOption& option : job.options) {
+    const bool is_missing =
+        (option.value == "fp8" && entry->spec.fp8_flops == 0) || (option.value == "fp4" && entry->spec.fp4_flops == 0);
+    if (option.name == "--precision" && is_missing)
+      throw InputError((option.place.line > 0 ? option.place.text() : job.path) + ": " + option.written + ": " +
+                       entry->name + " has no " + option.value + "; give --precision bf16, or another --gpu");
+  }
+}
+
 /// The option of the command line that gives a sequence length and so overrides the file's; nullptr: none.
 inline const CLI::Option* sequence_length_option(const CLI::App& app) {
   for (const char* name : {"--seq-length", "--sequence"}) {
@@ -150,6 +169,7 @@ inline AppliedLaunch apply_from(CLI::App& app, const FromOptions& o, const std::
   if (!o.format.empty()) request.format = find_choice<LaunchFormat>(o.format);
   AppliedLaunch applied{read_launch(request, catalogue), {}};
   check_from_is_complete(app, applied.job);
+  check_precision_of_gpu(app, applied.job, catalogue);
   std::vector<std::pair<CLI::Option*, LaunchOption>> filled;
   std::string freed;
   for (LaunchOption given : applied.job.options) {

@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/job/given_split.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 #include "sim/launch/fused_layers.hpp"
 #include "sim/launch/lora_target.hpp"
 #include "sim/launch/named_config.hpp"
@@ -55,13 +56,12 @@ void read_model_name(LaunchSettings& s, Facts& f, const Catalogue& catalogue) {
 }
 
 bool is_off(const std::string& text) {
-  const std::string small = lower_case(text);
-  return small == "false" || small == "no" || small == "0" || small == "off" || small == "none";
+  return text.empty() || text == "false" || text == "no" || text == "0" || text == "off";
 }
 
 // True for true, yes, 1, and "auto", which means bf16 if the GPU supports it. "full" is axolotl's: no fp32 at all.
 bool is_on_or_auto(LaunchSettings& s, const std::string& key) {
-  const std::string text = lower_case(s.text(key, "--precision").value_or(s.has(key) ? "true" : "false"));
+  const std::string text = s.switch_value(key, "--precision");
   return text == "true" || text == "auto" || text == "1" || text == "yes" || text == "full" || text == "on";
 }
 
@@ -73,8 +73,7 @@ void read_trainer_precision(LaunchSettings& s, Facts& f, const Software& softwar
   const bool is_pure = s.is_on("pure_bf16", "--precision");
   if (is_pure) return f.give_from("--precision", "bf16-true", s, "pure_bf16");
   if (s.is_on("fp8", "--precision")) return f.give_from("--precision", "fp8", s, "fp8");
-  if (lower_case(s.text("bf16", "--precision").value_or("")) == "full")
-    return f.give_from("--precision", "bf16-true", s, "bf16");
+  if (s.switch_value("bf16", "--precision") == "full") return f.give_from("--precision", "bf16-true", s, "bf16");
   for (const char* name : {"bf16", "fp16"})
     if (s.has(name) && is_on_or_auto(s, name)) return f.give_from("--precision", name, s, name);
   // axolotl: without automatic mixed precision, weights are bf16 or fp16 themselves.
@@ -96,13 +95,16 @@ void read_trainer_optimizer(LaunchSettings& s, Facts& f, const Software& softwar
   const std::string name = key.empty() ? "adamw_torch" : lower_case(s.text(key, "--optimizer").value_or("adamw_torch"));
   if (name.find("4bit") != std::string::npos)
     return s.mark(key, Use::not_simulated, "the optimizer's state is predicted in single precision");
+  if (name.compare(0, 7, "galore_") == 0 || name.compare(0, 7, "apollo_") == 0)
+    return s.mark(key, Use::not_simulated, "its state of low rank: the software's default is predicted");
   if (name.find("adam") != std::string::npos && name.find("8bit") != std::string::npos)
     f.give_from("--optimizer-state", "8bit", s, key);
   if (name == "adafactor") return f.give_from("--optimizer", "adafactor", s, key);
   if (name.find("adam") != std::string::npos && !f.has("--optimizer"))
     return key.empty() ? f.give_default("--optimizer", "adam", "the Trainer's default")
                        : f.give_from("--optimizer", "adam", s, key);
-  if (name == "sgd") return f.give_from("--optimizer", "momentum", s, key);
+  // The Trainer's is torch.optim.SGD with its default, no momentum (Trainer.get_optimizer_cls_and_kwargs).
+  if (name == "sgd") return f.give_from("--optimizer", software.has_defaults() ? "sgd" : "momentum", s, key);
   if (!key.empty() && name.find("adam") == std::string::npos)
     s.mark(key, Use::not_simulated, "the software's default is predicted");
 }
@@ -114,8 +116,8 @@ void read_frozen_weights(LaunchSettings& s, Facts& f) {
   for (const char* key : {"gptq", "q_lora"})  // axolotl; Qwen's scripts, whose models of four bits are AutoGPTQ's
     if (s.is_on(key, "--frozen-weights")) return f.give_from("--frozen-weights", "gptq", s, key);
   for (const char* key : {"load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization"}) {
-    const std::string value = lower_case(s.text(key, "--frozen-weights").value_or("false"));
-    if (value == "false" || value == "none" || value == "null") continue;
+    const std::string value = s.switch_value(key, "--frozen-weights");
+    if (is_off(value)) continue;
     const std::string name = key;
     const bool has_eight = name == "load_in_8bit" || (name == "quantization_bit" && value == "8");
     const bool has_four = name != "quantization_bit" ? !has_eight : value == "4";
@@ -126,6 +128,23 @@ void read_frozen_weights(LaunchSettings& s, Facts& f) {
   }
 }
 
+// TRL and axolotl train all weights if only the rank of adapters is given.
+void note_rank_without_adapters(LaunchSettings& s, Facts& f, const std::string& key) {
+  const std::string other = s.has("base_model") ? "adapter: lora" : "--use_peft";
+  f.notes.push_back(s.at(key).text() + ": without " + other + " the software trains all weights, as predicted; add " +
+                    other + " to train adapters");
+  s.mark(key, Use::no_effect, "without " + other + " no adapters are trained");
+}
+
+// A program may read a configuration that is an argument without an option, as "sft.py config.yaml".
+void list_unread_files(LaunchSettings& s) {
+  for (const LaunchSetting& setting : s.all())
+    for (const char* ending : {".yaml", ".yml", ".json"})
+      if (setting.key == "argument" && setting.use == Use::unread && ends_with(setting.written, ending))
+        s.mark_written(setting.written, Use::unknown,
+                       "its values are not known; if the program reads it, write --config before its name");
+}
+
 void read_adapters(LaunchSettings& s, Facts& f) {
   const std::string type =
       lower_case(s.text("finetuning_type", "--task").value_or(s.text("adapter", "--task").value_or("")));
@@ -134,7 +153,9 @@ void read_adapters(LaunchSettings& s, Facts& f) {
                          s.whole("lora_dim", "--lora-rank").value_or(0) > 0;
   if (!type.empty() && type != "full" && type != "lora" && type != "qlora")
     fail_at(s.at(s.has("finetuning_type") ? "finetuning_type" : "adapter"), "cannot be predicted", "give full or lora");
+  const std::string key = given_key(s, {"lora_rank", "lora_r", "lora_dim", "peft_lora_r"});
   if (type != "lora" && type != "qlora" && !uses_peft) {
+    if (type.empty() && !key.empty()) note_rank_without_adapters(s, f, key);
     const std::string stage = lower_case(s.text("stage", "--task").value_or(""));
     if (stage == "sft")
       f.give_from("--task", kAllWeights, s, "stage");
@@ -144,7 +165,6 @@ void read_adapters(LaunchSettings& s, Facts& f) {
       f.give_default("--task", kAllWeights, "model_name_or_path: trained weights are loaded");
     return;
   }
-  const std::string key = given_key(s, {"lora_rank", "lora_r", "lora_dim", "peft_lora_r"});
   if (key.empty())
     f.give_default("--lora-rank", "8", "the default of PEFT");
   else
@@ -202,7 +222,11 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
   const std::string key = given_key(s, kMicroBatchKeys);
   if (!key.empty()) f.micro_batch = s.whole(key, "--micro-batch");
   if (!f.micro_batch) f.micro_batch = software.default_batch;
-  if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) f.accumulation = *steps;
+  if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) {
+    f.accumulation = *steps;
+    for (const char* other : {"deepspeed_config.gradient_accumulation_steps", "accelerate.gradient_accumulation_steps"})
+      s.set_aside(other, "given again at " + s.at("gradient_accumulation_steps").place.text());
+  }
   // In axolotl, "batch_size" is the number of samples per GPU over all micro-batches.
   if (const auto batch = s.whole("batch_size", "--accumulation");
       batch && s.has("base_model") && !f.accumulation && f.micro_batch && *batch >= *f.micro_batch)
@@ -218,7 +242,7 @@ void finish_trainer(LaunchSettings& s, Facts& f, const Software& software) {
   const std::string key =
       given_key(s, {"gradient_checkpointing", "activation_checkpointing", "fsdp_config.activation_checkpointing",
                     "fsdp_config.fsdp_activation_checkpointing"});
-  const bool recomputes = !key.empty() && !is_off(s.text(key, "--recompute").value_or("true"));
+  const bool recomputes = !key.empty() && !is_off(s.switch_value(key, "--recompute"));
   const bool is_factory = s.has("finetuning_type");
   if (s.text("recompute_granularity", "--recompute").value_or("") == "full")
     f.give_from("--recompute", "full", s, "recompute_granularity");
@@ -271,12 +295,15 @@ void read_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const
         is_sharded ? (is_compiled ? "PyTorch FSDP torch.compile" : "PyTorch FSDP") : "HuggingFace Transformers",
         "the Trainer");
   }
+  refuse_conflicting_precisions(s);
   read_trainer_precision(s, f, software);
   read_trainer_optimizer(s, f, software);
   read_adapters(s, f);
   read_fused_layers(s, f);
   read_trainer_batch(s, f, software);
+  refuse_conflicting_batches(s, f);
   finish_trainer(s, f, software);
+  list_unread_files(s);
 }
 
 void read_accelerate_file(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {

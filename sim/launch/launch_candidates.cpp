@@ -154,8 +154,8 @@ class CandidateFinder {
   }
 
   // Joins the file with those of Hydra's list of defaults, before the keys of the command.
-  LaunchSettings with_defaults(const LaunchSettings& overrides, const std::string& text,
-                               const std::string& name) const {
+  LaunchSettings with_defaults(const Candidate& candidate, const std::string& text, const std::string& name) const {
+    const LaunchSettings& overrides = candidate.settings;
     HydraFiles files{request_.path, overrides, read_named_};
     LaunchSettings all = files.read(text, name);
     all.append(overrides);
@@ -163,7 +163,7 @@ class CandidateFinder {
       all.rename(group, "group " + group);  // "model=llama"
       all.mark("group " + group, Use::read, "");
     }
-    all.resolve_references();
+    all.resolve_references(variables_of(script_, candidate.line.shell).exported);
     return all;
   }
 
@@ -201,7 +201,7 @@ class CandidateFinder {
     const TreeSyntax syntax = syntax_of(name, text);
     const std::string place = request_.path + ": " + name;
     const std::vector<const LaunchReader*> of_file = recognisers_of(read_tree(text, place, syntax), request_.format);
-    LaunchSettings merged = with_defaults(candidate.settings, text, name);
+    LaunchSettings merged = with_defaults(candidate, text, name);
     const bool is_swift = candidate.reader != nullptr && candidate.reader->format == LaunchFormat::ms_swift;
     if (!of_file.empty() && !is_swift) {
       const LaunchReader& reader = only_reader(of_file, request_.path);

@@ -80,16 +80,30 @@ void give_hosts(const Hosts& hosts, LaunchSettings& s, const std::string& key, F
   if (hosts.gpus > 0 && !has_own) f.give_gpus_per_node(hosts.gpus, setting.place, setting.written);
 }
 
-// DeepSpeed's "worker-0@worker-1:0,2" lists GPUs by number.
+// Splits DeepSpeed's "worker-0@worker-1:0,2" into hosts, each with a list of GPUs; without a list, it uses all of them.
+std::vector<std::vector<std::string>> included_hosts(const std::string& text) {
+  std::vector<std::vector<std::string>> hosts;
+  for (const std::string& host : parts_of(text, '@')) hosts.push_back(parts_of(host, ':'));
+  return hosts;
+}
+
 void read_included_gpus(LaunchSettings& s, Facts& f) {
   const auto text = s.text("deepspeed.include", "--gpus");
   if (!text) return;
+  const LaunchSetting setting = s.at("deepspeed.include");
   Hosts hosts;
-  for (const std::string& host : parts_of(*text, '@')) {
-    const std::vector<std::string> parts = parts_of(host, ':');
-    hosts.add(parts.size() < 2 ? 0 : static_cast<std::int64_t>(parts_of(parts[1], ',').size()));
+  bool lists_gpus = false;
+  for (const std::vector<std::string>& host : included_hosts(*text)) {
+    hosts.add(host.size() < 2 ? 0 : static_cast<std::int64_t>(parts_of(host[1], ',').size()));
+    lists_gpus = lists_gpus || host.size() > 1;
   }
-  give_hosts(hosts, s, "deepspeed.include", f);
+  if (lists_gpus && hosts.gpus == 0) {
+    for (const char* option : {"--gpus", "--gpus-per-node"})
+      s.require_option(setting, option, "its hosts have different numbers of GPUs");
+    return;
+  }
+  f.give_nodes(hosts.count, setting.place, setting.written);
+  if (lists_gpus) f.give_gpus_per_node(hosts.gpus, setting.place, setting.written);
 }
 
 void require_gpus_without_excluded(LaunchSettings& s) {
@@ -119,6 +133,8 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
     if (!name) continue;
     const std::string written = key;
     const std::int64_t most = s.whole("deepspeed.num_nodes", "--gpus").value_or(0);  // it takes the first hosts
+    std::vector<std::string> included;
+    for (const auto& host : included_hosts(s.text("deepspeed.include").value_or(""))) included.push_back(host.front());
     s.mark(key, Use::not_simulated, "the file is not there; --gpus gives the number of GPUs");
     const std::optional<std::string> text = read_named(*name).text;
     if (!text || text->size() > (1 << 20)) continue;
@@ -127,7 +143,7 @@ void read_host_file(LaunchSettings& s, bool starts_processes, Facts& f, const Re
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line.substr(0, line.find('#')));
       std::string host, slots;
-      if (!(words >> host)) continue;
+      if (!(words >> host) || (s.has("deepspeed.include") && !is_among(host, included))) continue;
       words >> slots;
       const std::string number = slots.substr(slots.find('=') + 1), behind = host.substr(host.find(':') + 1);
       const std::string count = is_count(number) ? number : is_count(behind) ? behind : "0";
@@ -252,8 +268,31 @@ bool tasks_are_ranks(LaunchSettings& s, const LaunchLine& line) {
   return !line.starts_processes && gpus.value_or(1) == 1;
 }
 
+// Refuses fewer visible GPUs than processes of a node: a process without a GPU fails. DeepSpeed ignores the variable if
+// its own options give GPUs (deepspeed/launcher/runner.py).
+void read_visible_gpus(LaunchSettings& s, const LaunchLine& line, const Word& visible, Facts& f) {
+  const std::string key = "env.CUDA_VISIBLE_DEVICES", written = "CUDA_VISIBLE_DEVICES";
+  const std::vector<std::string> devices = parts_of(visible.text, ',');
+  const auto count = static_cast<std::int64_t>(devices.size());
+  const bool are_numbers =
+      std::all_of(devices.begin(), devices.end(), [](const std::string& device) { return is_count(device); });
+  const bool has_one_launcher = line.starts_processes || line.is_framework;
+  if (!are_numbers || (count > 1 && !has_one_launcher)) return;
+  for (const char* option : {"num_gpus", "num_nodes", "include", "exclude", "hostfile", "H"})
+    if (s.has(std::string("deepspeed.") + option))
+      return s.mark(key, Use::no_effect,
+                    "DeepSpeed ignores it because of " + s.at(std::string("deepspeed.") + option).written);
+  const std::int64_t of_node = f.gpus_of_node(), processes = of_node > 0 ? of_node : f.gpus().value_or(0);
+  if (f.gpus() && (count >= processes || !has_one_launcher))
+    return s.mark(key, count == processes ? Use::read : Use::no_effect,
+                  count == processes ? "" : "other options give the number of GPUs");
+  s.mark(key, Use::read, "");
+  if (f.gpus() && of_node == 0) return f.give_gpus(count, visible.place, written);
+  f.give_gpus_per_node(count, visible.place, written);
+}
+
 // Reads variables of the frameworks' launchers, and the GPUs that the process can see.
-void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f) {
+void read_variables(LaunchSettings& s, const LaunchLine& line, const ShellScript& script, Facts& f) {
   const auto value_of = [&](const std::string& name) {
     const auto& variables = variables_of(script, line.shell).variables;
     const auto found = variables.find(name);
@@ -268,12 +307,7 @@ void read_variables(const LaunchLine& line, const ShellScript& script, Facts& f)
       f.give_gpus_per_node(std::stoll(processes->text), processes->place, "NPROC_PER_NODE");
   }
   const Word* const visible = value_of("CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr || f.gpus() || visible->text.empty()) return;
-  const std::vector<std::string> devices = parts_of(visible->text, ',');
-  const bool are_numbers =
-      std::all_of(devices.begin(), devices.end(), [](const std::string& device) { return is_count(device); });
-  if (are_numbers && (devices.size() == 1 || line.starts_processes || line.is_framework))
-    f.give_gpus_per_node(static_cast<std::int64_t>(devices.size()), visible->place, "CUDA_VISIBLE_DEVICES");
+  if (visible != nullptr) read_visible_gpus(s, line, *visible, f);
 }
 
 }  // namespace
@@ -318,7 +352,7 @@ void read_machine(LaunchSettings& s, const LaunchLine& line, const ShellScript& 
   refuse_several_launchers(s, line);
   if (!starts_processes) read_mapping(s, f);
   if (!starts_processes) read_counts_of_socket(s, f);
-  read_variables(line, script, f);
+  read_variables(s, line, script, f);
 }
 
 }  // namespace lockstep::sim::launch

@@ -84,8 +84,16 @@ const std::vector<UnreadKeys>& nanotron_unread() {
        "model.model_config.rope_* model.model_config.pretraining_tp model.model_config.use_cache "
        "model.model_config.z_loss* model.make_vocab_size_divisible_by"},
       {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
-       "model.ddp_bucket_cap_mb optimizer.torch_adam_is_fused optimizer.accumulate_grad_in_fp32 parallelism.* "
-       "model.model_config.*"},
+       "model.ddp_bucket_cap_mb optimizer.torch_adam_is_fused optimizer.accumulate_grad_in_fp32 "
+       "parallelism.tp_mode parallelism.tp_linear_async_communication parallelism.tp_recompute_allgather "
+       "parallelism.pp_engine model.model_config.is_*_config model.model_config.attention_* "
+       "model.model_config._attn_implementation model.model_config._fused_* model.model_config._use_* "
+       "model.model_config.flex_attention_mask model.model_config.sliding_window_size model.model_config.*_pdrop "
+       "model.model_config.no_rope_layer model.model_config.log_attn_probs model.model_config.ring_attn_* "
+       "model.model_config.moe_config* model.model_config.scale_* model.model_config.multi_query "
+       "model.model_config.grouped_query model.model_config.global_attn_layers model.model_config.num_kv_heads "
+       "model.model_config.use_*_embeddings model.model_config.activation_function "
+       "model.model_config.layer_norm_epsilon model.model_config.torch_dtype"},
   };
   return all;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 #include "sim/launch/megatron.hpp"
 #include "sim/launch/named_config.hpp"
 #include "sim/launch/other_configs.hpp"
@@ -81,6 +82,7 @@ void read_neox(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const Re
   read_megatron(s, f, catalogue, MegatronKeys::configuration);
   if (!f.global_batch) f.accumulation = steps.value_or(1);
   read_deepspeed(s, f);
+  refuse_conflicting_batches(s, f);
   if (!f.has("--sharding")) f.give_default("--sharding", "none", "no sharding is given");
   if (!f.has("--recompute")) f.give_default("--recompute", "none", "no recomputation is given");
 }

@@ -7,6 +7,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/launch/shell_tests.hpp"
+#include "sim/launch/words.hpp"
 
 namespace lockstep::sim::launch {
 namespace {
@@ -61,6 +62,18 @@ std::optional<double> value_of_function(const std::string& text) {
   return std::nullopt;
 }
 
+bool is_launcher_option(const std::string& key) {
+  return is_among(key.substr(0, key.find('.')), {"sbatch", "srun", "flux", "jsrun", "mpirun", "torchrun", "deepspeed",
+                                                 "accelerate", "composer", "sky"});
+}
+
+// Whether the pattern of UnreadKeys describes the key.
+bool describes_key(const std::string& pattern, const std::string& key) {
+  const std::string launcher = "launcher.";
+  if (pattern.compare(0, launcher.size(), launcher) != 0) return matches_pattern(key, pattern);
+  return is_launcher_option(key) && matches_pattern(key.substr(key.find('.') + 1), pattern.substr(launcher.size()));
+}
+
 Json number_json(double number) {
   constexpr double kMostExact = 9e15;
   if (number == std::floor(number) && std::abs(number) < kMostExact) return static_cast<std::int64_t>(number);
@@ -98,6 +111,10 @@ std::string LaunchSetting::text() const {
   return place.text() + ": " + beginning_of(written, 80) + (is_alone ? "" : " " + shown);
 }
 
+bool LaunchSetting::is_bare_option() const {
+  return value.is_null() && (written.compare(0, 1, "-") == 0 || written.compare(0, 9, "#SBATCH -") == 0);
+}
+
 void fail_at(const LaunchSetting& setting, const std::string& wrong, const std::string& allowed) {
   throw InputError(setting.text() + ": " + wrong + "; " + allowed);
 }
@@ -109,6 +126,7 @@ void LaunchSettings::add(LaunchSetting setting) {
 void LaunchSettings::append(const LaunchSettings& other) {
   all_.insert(all_.end(), other.all_.begin(), other.all_.end());
   unevaluated_.insert(unevaluated_.end(), other.unevaluated_.begin(), other.unevaluated_.end());
+  taken_as_unset_.insert(other.taken_as_unset_.begin(), other.taken_as_unset_.end());
 }
 
 const LaunchSetting* LaunchSettings::find(const std::string& key) const {
@@ -210,7 +228,7 @@ std::vector<std::string> LaunchSettings::words(const std::string& key, const std
 std::optional<bool> LaunchSettings::boolean(const std::string& key, const std::string& option) {
   const LaunchSetting* setting = take(key, option);
   if (setting == nullptr) return std::nullopt;
-  if (setting->value.is_null()) return true;
+  if (setting->value.is_null()) return setting->is_bare_option() ? std::optional<bool>(true) : std::nullopt;
   if (setting->value.is_boolean()) return setting->value.get<bool>();
   if (is_nothing(setting->value)) return false;
   const std::optional<bool> value = boolean_in(plain_text(setting->value));
@@ -218,13 +236,20 @@ std::optional<bool> LaunchSettings::boolean(const std::string& key, const std::s
   return value;
 }
 
+std::string LaunchSettings::switch_value(const std::string& key, const std::string& option) {
+  const LaunchSetting* const setting = take(key, option);
+  if (setting == nullptr) return "";
+  if (setting->is_bare_option()) return "true";
+  return is_nothing(setting->value) ? "" : lower_case(plain_text(setting->value));
+}
+
 bool LaunchSettings::is_on(const std::string& key, const std::string& option) {
   return boolean(key, option).value_or(false);
 }
 
-void LaunchSettings::rename(const std::string& key, const std::string& to) {
-  for (LaunchSetting& setting : all_)
-    if (setting.key == key) setting.key = to;
+void LaunchSettings::rename(const std::string& key, const std::string& to, std::size_t first) {
+  for (std::size_t i = first; i < all_.size(); ++i)
+    if (all_[i].key == key) all_[i].key = to;
 }
 
 void LaunchSettings::replace(const std::string& key, Json value) {
@@ -272,7 +297,7 @@ void LaunchSettings::set_aside_auto() {
   }
 }
 
-void LaunchSettings::resolve_references() {
+void LaunchSettings::resolve_references(const std::map<std::string, Word>& environment) {
   constexpr int kRounds = 8;  // limit for references to references
   constexpr std::size_t kMostBytes = 64 << 20;
   std::size_t bytes = 0;
@@ -283,7 +308,8 @@ void LaunchSettings::resolve_references() {
       if (text == "???") setting.unknown = text;  // OmegaConf: the command must give this value
       const std::size_t begin = text.rfind("${"), end = text.find('}', begin);
       if (begin == std::string::npos || end == std::string::npos || end < begin + 3) continue;
-      const std::optional<Json> value = value_of_reference(setting, text.substr(begin + 2, end - begin - 2));
+      const std::optional<Json> value =
+          value_of_reference(setting, text.substr(begin + 2, end - begin - 2), environment);
       const bool is_whole = begin == 0 && end + 1 == text.size();
       setting.unknown = value ? "" : text.substr(begin, end - begin + 1);
       if (value && value->is_string()) bytes += text.size() + value->get_ref<const std::string&>().size();
@@ -294,7 +320,8 @@ void LaunchSettings::resolve_references() {
     }
 }
 
-std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside) const {
+std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& setting, const std::string& inside,
+                                                       const std::map<std::string, Word>& environment) {
   const LaunchSetting* other = find(inside.front() == '.' ? key_beside(setting.key, inside) : inside);
   const bool is_value = other != nullptr && other != &setting &&
                         !(other->value.is_string() && other->value.get<std::string>().find("${") != std::string::npos);
@@ -302,9 +329,15 @@ std::optional<Json> LaunchSettings::value_of_reference(const LaunchSetting& sett
   if (const std::optional<double> number = value_of_function(inside)) return number_json(*number);
   // OmegaConf: "${oc.env:NAME,8}"; Primus: "${NAME:8}".
   const bool is_variable = inside.compare(0, 7, "oc.env:") == 0;
-  const std::size_t mark = inside.find(is_variable ? ',' : ':');
-  const bool has_default = mark != std::string::npos && (is_variable || is_variable_name(inside.substr(0, mark)));
-  return has_default ? std::optional<Json>(inside.substr(mark + 1)) : std::nullopt;
+  const std::string text = is_variable ? inside.substr(7) : inside;
+  const std::size_t mark = text.find(is_variable ? ',' : ':');
+  const std::string name = text.substr(0, mark);
+  if (!is_variable && (mark == std::string::npos || !is_variable_name(name))) return std::nullopt;
+  if (const auto set = environment.find(name); set != environment.end())
+    return set->second.unknown.empty() ? std::optional<Json>(set->second.text) : std::nullopt;
+  if (mark == std::string::npos) return std::nullopt;
+  taken_as_unset_.insert(name);
+  return text.substr(mark + 1);
 }
 
 void LaunchSettings::mark(const std::string& key, Use use, const std::string& why) {
@@ -334,7 +367,7 @@ void LaunchSettings::mark_rest(const std::vector<UnreadKeys>& tables) {
     for (const UnreadKeys& table : tables) {
       std::istringstream keys(table.keys);
       for (std::string key; keys >> key && setting.use == Use::unknown;)
-        if (matches_pattern(setting.key, key)) {
+        if (describes_key(key, setting.key)) {
           setting.use = table.use;
           setting.why = table.why;
         }

@@ -3,12 +3,15 @@
 // maps. Tables give the reasons why other keys are not read. The rest is unknown. So every key is accounted for.
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/base/choice.hpp"
 #include "sim/launch/place.hpp"
+#include "sim/launch/shell_values.hpp"
 
 namespace lockstep::sim::launch {
 
@@ -35,9 +38,12 @@ struct LaunchSetting {
 
   /// "train.sh:12: --tensor-model-parallel-size 8"
   std::string text() const;
+  /// Whether it is an option of a command without a value, "--bf16". An empty value of a file is none.
+  bool is_bare_option() const;
 };
 
-/// Keys that are not read, grouped by reason. A key may end in "*".
+/// Keys that are not read, grouped by reason. A key may end in "*". "launcher.time" is an option of any launcher:
+/// "sbatch.time", "srun.time".
 struct UnreadKeys {
   Use use;
   const char* why;
@@ -75,12 +81,17 @@ class LaunchSettings {
   void require_option(const LaunchSetting& setting, const std::string& option, const std::string& why);
   /// The elements of a list, or the words of a text with commas or blanks.
   std::vector<std::string> words(const std::string& key, const std::string& option = "");
-  /// Whether the flag is present, or the key is true.
+  /// Whether the option has no value, or the key is true.
   bool is_on(const std::string& key, const std::string& option = "");
+  /// An option without a value is true; an empty value of a file is as good as no key.
   std::optional<bool> boolean(const std::string& key, const std::string& option = "");
+  /// Returns the value in lower case, for keys that are true or false or have other values. "true": an option without a
+  /// value, as in HfArgumentParser; "": the key is not there, or its value is empty or none.
+  std::string switch_value(const std::string& key, const std::string& option = "");
 
   /// These change the key or value, if a format spells it in its own way.
-  void rename(const std::string& key, const std::string& to);
+  /// `first`: the index of the first setting that gets the name.
+  void rename(const std::string& key, const std::string& to, std::size_t first = 0);
   void replace(const std::string& key, Json value);
   /// Sets the part of the value that cannot be evaluated; empty: none.
   void set_unknown(const std::string& key, const std::string& unknown);
@@ -93,8 +104,9 @@ class LaunchSettings {
   void set_aside(const std::string& key, const std::string& why);
   /// Ignores DeepSpeed's "auto", which the Trainer fills in. In axolotl, "bf16: auto" is a value.
   void set_aside_auto();
-  /// Replaces "${trainer.devices}" by that key's value, and "${NAME:8}" or "${oc.env:NAME,8}" by 8. Others are unknown.
-  void resolve_references();
+  /// Replaces "${trainer.devices}" by that key's value, and "${NAME:8}" or "${oc.env:NAME,8}" by the variable's value.
+  /// Variables that are not in `environment` have their default, 8, and are noted. Other references are unknown.
+  void resolve_references(const std::map<std::string, Word>& environment = {});
 
   /// Sets the use of all settings of that key.
   void mark(const std::string& key, Use use, const std::string& why);
@@ -107,12 +119,16 @@ class LaunchSettings {
   /// Whether the user must give the option, because a setting cannot be read.
   bool needs_option(const std::string& option) const;
   const std::vector<Unevaluated>& unevaluated() const { return unevaluated_; }
+  /// Environment variables that references name, and whose defaults were taken.
+  const std::set<std::string>& taken_as_unset() const { return taken_as_unset_; }
 
  private:
   const LaunchSetting* find(const std::string& key) const;
   /// Returns the value of the reference "${inside}"; none: it is unknown.
-  std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside) const;
+  std::optional<Json> value_of_reference(const LaunchSetting& setting, const std::string& inside,
+                                         const std::map<std::string, Word>& environment);
   std::deque<LaunchSetting> all_;
+  std::set<std::string> taken_as_unset_;
   std::vector<Unevaluated> unevaluated_;
 };
 

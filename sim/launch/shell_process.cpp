@@ -119,6 +119,11 @@ std::optional<bool> Interpreter::run_file(const ShellCommand& command, const Sta
     note(command.place.line, path + " submits itself again, which is not followed");
     return true;
   }
+  constexpr int kMostRepeats = 8;
+  if (std::count(followed_.begin(), followed_.end(), plain) >= kMostRepeats) {
+    name_.resize(std::min(name_.size(), name_.find(": " + path)));  // the place where it begins
+    fail(command.place.line, path + " reads or starts itself without end");
+  }
   followed_.push_back(plain);
   note(command.place.line, path + " is read");
   const std::string outer_name = std::exchange(name_, name_ + ": " + path);

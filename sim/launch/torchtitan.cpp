@@ -265,7 +265,10 @@ const std::vector<UnreadKeys>& torchtitan_unread() {
        "compile.* training.compile model.norm_type model.print_after_conversion model.use_flex_attn model.attn* "
        "training.mixed_precision_reduce optimizer.fused optimizer.foreach optimizer.implementation optimizer.name "
        "parallelism.disable_loss_parallel training.disable_loss_parallel float8.* quantize.* mx.* "
-       "memory_estimation.* activation_checkpoint.* parallelism.* experimental.* override.* loss.* "
+       "memory_estimation.* activation_checkpoint.* parallelism.context_parallel_* parallelism.pipeline_parallel_* "
+       "parallelism.expert_* parallelism.enable_* parallelism.fsdp_* parallelism.module_fqns* "
+       "parallelism.data_parallel_* parallelism.tensor_parallel_* parallelism.spmd_backend parallelism.full_dtensor "
+       "experimental.* override.* loss.* "
        "training.disable_cuda_graphs "
        "model.* model_spec.* custom_model.*"},
   };

@@ -1,9 +1,11 @@
 #include "sim/launch/trainer_sharding.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "engine/base/text.hpp"
 #include "sim/launch/deepspeed.hpp"
+#include "sim/launch/deepspeed_conflicts.hpp"
 #include "sim/launch/named_config.hpp"
 
 namespace lockstep::sim::launch {
@@ -29,6 +31,13 @@ bool is_file_name(const LaunchSettings& s, const std::string& key) {
   return is_name;
 }
 
+// Whether the program has an argument with this key, which is not of Accelerate's file.
+bool is_argument(const LaunchSettings& s, const std::string& key) {
+  return std::any_of(s.all().begin(), s.all().end(), [&](const LaunchSetting& setting) {
+    return setting.key == key && setting.written.compare(0, 2, "--") == 0;
+  });
+}
+
 // Options of "accelerate launch" override the keys of its --config_file, which may be in a section.
 void set_aside_overridden_keys(LaunchSettings& s) {
   std::vector<std::pair<std::string, std::string>> overridden;
@@ -36,8 +45,9 @@ void set_aside_overridden_keys(LaunchSettings& s) {
   for (const LaunchSetting& setting : s.all()) {
     if (setting.key.compare(0, prefix.size(), prefix) != 0) continue;
     const std::string name = setting.key.substr(prefix.size());
-    for (const char* section : {"", "fsdp_config.", "deepspeed_config.", "parallelism_config."})
-      if (s.has(section + name)) overridden.emplace_back(section + name, setting.place.text());
+    for (const std::string section : {"", "fsdp_config.", "deepspeed_config.", "parallelism_config."})
+      if (s.has(section + name) && !is_argument(s, section + name))
+        overridden.emplace_back(section + name, setting.place.text());
   }
   for (const auto& [key, place] : overridden) s.set_aside(key, "given again at " + place);
 }
@@ -74,6 +84,7 @@ void read_fsdp(LaunchSettings& s, Facts& f) {
 
 // Accepts "ds_z3.json", a JSON text, or the configuration's keys below "deepspeed".
 void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile& read_named) {
+  const std::size_t first = s.all().size();  // of the configuration's settings
   for (const char* key : {"deepspeed", "accelerate.deepspeed_config_file", "deepspeed_config.deepspeed_config_file",
                           "deepspeed_config_file", "deepspeed_config", "ds_config", "ds_config_path"})
     if (is_file_name(s, key)) append_named_file(s, key, "", read_named, "--sharding");
@@ -88,6 +99,7 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
     s.add(setting);
   }
   s.set_aside_auto();
+  s.rename("gradient_accumulation_steps", kAccumulationOfDeepspeed, first);
   for (const char* key : {"deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"})
     if (const auto stage = s.whole(key, "--sharding"))
       f.give_from("--sharding", *stage == 0 ? "none" : "zero" + std::to_string(*stage), s, key);

@@ -70,10 +70,10 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "enable_liger_kernel "
        "liger_* plugins use_unsloth* gradient_checkpointing_kwargs* ddp_* torch_compile* torchdynamo jit_mode_eval "
        "use_ipex tf32 "
-       "fsdp_config.* fsdp_* accelerate.* dynamo_* cut_cross_entropy* fused_* torch_empty_cache_steps use_reentrant* "
+       "dynamo_* cut_cross_entropy* fused_* torch_empty_cache_steps use_reentrant* "
        "unsloth_* lora_mlp_kernel lora_qkv_kernel lora_o_kernel half_precision_backend bf16_full_eval fp16_full_eval "
-       "deepspeed_config.* torch_dtype dtype upcast_* use_cache fp16_opt_level float32 rope_scaling rope_theta "
-       "kernel_config.* use_kernels use_v1_kernels use_sonicmoe expert_parallel* parallelism_config.* cp_* sp_* "
+       "torch_dtype dtype upcast_* use_cache fp16_opt_level float32 rope_scaling rope_theta "
+       "kernel_config.* use_kernels use_v1_kernels use_sonicmoe expert_parallel* cp_* sp_* "
        "tiled_* "
        "activation_offloading bias_activation_fusion apply_rope_fusion moe_grouped_gemm moe_token_dispatcher_type "
        "overlap_param_gather overlap_grad_reduce recompute_* use_kt* kt_* use_badam badam_* use_muon use_galore "
@@ -81,6 +81,23 @@ const std::vector<UnreadKeys>& trainer_unread() {
        "use_apollo apollo_* use_adam_mini ring_attn_func heads_k_stride dp_shard_size dp_replicate_size "
        "context_parallel_* virtual_pipeline_model_parallel_size bias_*_fusion use_distributed_optimizer offload* "
        "mixture_of_depths shift_attn fp8_* enable_fp8* use_mps_device accelerator_config*"},
+      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+       "fsdp_config.*activation_checkpointing fsdp_config.*backward_prefetch* fsdp_config.*forward_prefetch "
+       "fsdp_config.*min_num_params fsdp_config.*offload_params fsdp_config.*reshard_after_forward "
+       "fsdp_config.*use_orig_params fsdp_config.*version fsdp_config.*sharding_strategy "
+       "fsdp_config.*limit_all_gathers fsdp_config.xla* fsdp_config.mixed_precision_policy "
+       "fsdp_config.cpu_offload_pin_memory fsdp_min_num_params fsdp_version fsdp_sharding_strategy "
+       "fsdp_backward_prefetch* fsdp_forward_prefetch fsdp_offload_params fsdp_use_orig_params "
+       "fsdp_activation_checkpointing fsdp_reshard_after_forward"},
+      {Use::not_simulated, "predicted as the software's defaults, with overlap and fused kernels",
+       "accelerate.fsdp_* accelerate.fp8_* accelerate.megatron_lm_* accelerate.dynamo_* accelerate.deepspeed_* "
+       "accelerate.offload_* accelerate.parallelism_config_* accelerate.use_* accelerate.gradient_* accelerate.cpu "
+       "accelerate.env accelerate.tpu* accelerate.zero_stage accelerate.config_file "
+       "deepspeed_config.offload_*_device deepspeed_config.offload_*_nvme_path deepspeed_config.gradient_* "
+       "deepspeed_config.deepspeed_config_file deepspeed_config.deepspeed_*_filter "
+       "deepspeed_config.deepspeed_moe_layer_cls_names deepspeed_config.zero_stage "
+       "parallelism_config.parallelism_config_*_size parallelism_config.parallelism_config_cp_* "
+       "parallelism_config.parallelism_config_sp_*"},
       {Use::not_simulated, "adapters are predicted as two matrices of one rank",
        "lora_target* lora_modules* peft_* lora_fan* lora_on_cpu peft.* create_new_adapter adapter_name_or_path "
        "lora_model_dir freeze_* unfrozen_parameters bnb_* double_quantization quantization_* merge_lora gptq* "

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -39,6 +40,10 @@ class Flattener {
   }
   [[noreturn]] void refuse(const std::string& what) const {
     throw InputError(name_ + ": " + what + "; give the part that describes the job");
+  }
+  [[noreturn]] void refuse_duplicate(const std::string& key, int line, int first_line) const {
+    throw InputError(name_ + ":" + std::to_string(line) + ": duplicate key " + in_quotes(key) + ", also in line " +
+                     std::to_string(first_line) + "; remove one of them");
   }
   LaunchSettings take() { return std::move(settings_); }
 
@@ -103,11 +108,15 @@ YamlMembers members_of(const YAML::Node& node, int depth, Flattener& out) {
   out.enter(depth);
   YamlMembers members;
   std::set<std::string> names;
+  std::map<std::string, int> lines;  // of the mapping's own keys
   std::vector<YAML::Node> others;
   for (const auto& member : node) {
     const std::string name = member.first.IsScalar() ? member.first.Scalar() : "?";
     out.enter(depth);
     if (name != "<<") {
+      const int line = member.first.Mark().line + 1;
+      const auto [first, is_new] = lines.emplace(name, line);
+      if (!is_new && member.first.IsScalar()) out.refuse_duplicate(name, line, first->second);
       members.emplace_back(name, member.second);
       names.insert(name);
     } else if (!member.second.IsSequence())

@@ -33,6 +33,14 @@ inline std::string without_blanks(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
+/// Replaces the line ends of Windows by newlines.
+inline std::string with_newlines(const std::string& text) {
+  std::string lines;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') lines += text[i];
+  return lines;
+}
+
 /// Whether it is a number of at most `most` digits and nothing else.
 inline bool is_count(const std::string& text, std::size_t most = 7) {
   return !text.empty() && text.size() <= most && std::all_of(text.begin(), text.end(), is_digit);

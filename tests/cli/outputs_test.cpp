@@ -51,4 +51,20 @@ TEST_CASE("simulate --layers has a row for every layer, which add up to what a G
   CHECK(run_program(folder.path(""), "simulate", "--list-models --layers layers.csv").code == 2);
 }
 
+TEST_CASE("two outputs on standard output are refused, as two in one file are") {
+  const TemporaryFolder folder;
+  const std::string job = "job --model resnet50 --gpu H100 --gpus 8 --batch 32 ";
+  const Outcome both = run_program(folder.path(""), "simulate", job + "--json - --scenario -");
+  CHECK(both.code == 2);
+  CHECK(Json::parse(both.out)["status"] == "refused");  // one document, the error
+  CHECK_THAT(both.err, Contains("-: two outputs on standard output"));
+  CHECK(run_program(folder.path(""), "simulate", job + "--json a --scenario a").code == 2);
+  const Outcome one = run_program(folder.path(""), "simulate", job + "--scenario -");
+  CHECK(one.code == 0);
+  CHECK(Json::parse(one.out).contains("schema"));  // no table behind it
+  const Outcome plan = run_program(folder.path(""), "plan", job + "--json - --plan -");
+  INFO(plan.err);
+  CHECK(plan.code == 2);
+}
+
 }  // namespace lockstep::tests

@@ -92,7 +92,7 @@ TEST_CASE("arithmetic: ** binds tighter than * and /, and groups from the right"
 
 TEST_CASE("YAML: merge keys are followed, several documents are refused, yes and no are booleans") {
   const sim::LaunchedJob merged = launched_text(
-      "base: &b {per_device_train_batch_size: 2, bf16: yes, max_length: 512}\nother: &o {fp16: true, bf16: false}\n"
+      "base: &b {per_device_train_batch_size: 2, bf16: yes, max_length: 512}\nother: &o {max_steps: 5, bf16: false}\n"
       "<<: [*b, *o]\nmax_length: 1024\nmodel_name_or_path: gpt2\ngradient_checkpointing: no\n",
       "a.yaml");
   CHECK(option_of(merged, "--model") == "gpt2@1024");  // its own value precedes the merged one
@@ -105,6 +105,32 @@ TEST_CASE("YAML: merge keys are followed, several documents are refused, yes and
       error_of([] { launched_text("{\"num-layers\": 32,\n \"optimizer\": {}},\n \"train-iters\": 8}\n", "a.yaml"); }),
       Contains("a.yaml:2: no YAML: text after the end of the document"));
   CHECK_THAT(error_of([] { launched_text("<<: 3\n", "a.yaml"); }), Contains("needs a mapping"));
+}
+
+TEST_CASE("YAML: a key that a mapping has twice is refused with both lines, as in JSON") {
+  const auto error = [](const std::string& text) { return error_of([&] { launched_text(text, "a.yaml"); }); };
+  CHECK(error("model:\n  layers: 2\n  width: 3\n  layers: 4\n") ==
+        "a.yaml:4: duplicate key \"layers\", also in line 2; remove one of them");
+  CHECK_THAT(error("tokens: {a: 1}\nmodel: 2\ntokens: {b: 2}\n"), Contains("a.yaml:3: duplicate key \"tokens\""));
+  CHECK_THAT(error("a: {b: 1, b: 1}\n"), Contains("a.yaml:1: duplicate key \"b\""));
+  // Keys of different mappings, and those that a mapping overrides by "<<", are not duplicates.
+  CHECK_THAT(error("base: &b {a: 1}\none:\n  <<: *b\n  a: 2\ntwo: {a: 3}\n"), !Contains("duplicate"));
+}
+
+TEST_CASE("a configuration's environment variables are those of the script, or are noted as not set") {
+  const std::string model =
+      "trainer: {devices: 8, num_nodes: 2, precision: bf16}\nmodel:\n  micro_batch_size: 1\n  global_batch_size: 128\n"
+      "  tensor_model_parallel_size: ${oc.env:TP_X,2}\n  pipeline_model_parallel_size: 1\n  encoder_seq_length: 2048\n"
+      "  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n  max_position_embeddings: 2048\n";
+  const sim::LaunchedJob alone = launched_text(model, "n.yaml");
+  CHECK(option_of(alone, "--tensor") == "2");
+  CHECK_THAT(notes_of(alone), Contains("taken as not set in the environment: TP_X"));
+  const std::string command = "cat > n.yaml <<'E'\n" + model + "E\npython train.py --config-path . --config-name n\n";
+  const sim::LaunchedJob set = launched_text("export TP_X=4\n" + command);
+  CHECK(option_of(set, "--tensor") == "4");
+  CHECK_THAT(notes_of(set), !Contains("TP_X"));
+  CHECK_THAT(notes_of(launched_text("TP_X=4\n" + command)), Contains("not set in the environment: TP_X"));
+  CHECK_THAT(needed_of(launched_text("export TP_X=$(get_tp)\n" + command)), Contains("--tensor"));
 }
 
 TEST_CASE("the configuration that a command names is read even if the other arguments suffice for a format") {

@@ -70,4 +70,45 @@ TEST_CASE("accelerate, started as a module, is a launcher") {
   CHECK(machine_of("python -m accelerate.commands.launch --num_processes 16 --num_machines 2", "") == "16/8");
 }
 
+TEST_CASE("GPUs that DeepSpeed's --include names are those of the job, and other numbers contradict them") {
+  CHECK(machine_of("deepspeed --include a:0,1,2,3@b:4,5,6,7", "") == "8/4");
+  CHECK(machine_of("deepspeed --num_nodes 2 --num_gpus 4 --include a:0,1,2,3@b:0,1,2,3", "") == "8/4");
+  const std::string contradiction =
+      error_of([] { machine_of("deepspeed --num_nodes 2 --num_gpus=8 --include a:0,1,2,3@b:0,1,2,3", ""); });
+  CHECK_THAT(contradiction, Contains("train.sh:1 (--include): GPUs per node \"4\" contradicts \"8\" at train.sh:1 "
+                                     "(--num_gpus)"));
+  CHECK_THAT(error_of([] { machine_of("deepspeed --num_nodes 3 --include a:0,1@b:0,1", ""); }),
+             Contains("(--include): nodes \"2\" contradicts \"3\""));
+  CHECK_THAT(needed_of(launched_text("deepspeed --include a:0,1@b:0" + kProgram)),
+             Contains("--gpus its hosts have different numbers of GPUs"));
+  const std::string hosts = "cat > hosts <<E\na slots=8\nb slots=8\nE\ndeepspeed --hostfile hosts ";
+  CHECK(machine_of(hosts + "--include a", "") == "8/8");
+  CHECK(machine_of(hosts + "--include a@b", "") == "16/8");
+  CHECK(machine_of(hosts + "--include a:0,1@b:0,1", "") == "4/2");
+  CHECK(machine_of(hosts, "") == "16/8");
+}
+
+TEST_CASE("GPUs that CUDA_VISIBLE_DEVICES hides cannot be used") {
+  const std::string two = "CUDA_VISIBLE_DEVICES=0,1 ";
+  CHECK_THAT(
+      error_of([&] { machine_of(two + "torchrun --nproc_per_node 4", ""); }),
+      Contains("(CUDA_VISIBLE_DEVICES): GPUs per node \"2\" contradicts \"4\" at train.sh:1 (--nproc_per_node)"));
+  CHECK_THAT(error_of([&] { machine_of(two + "accelerate launch --num_processes 4", ""); }),
+             Contains("(CUDA_VISIBLE_DEVICES): GPUs \"2\" contradicts \"4\" at train.sh:1 (--num_processes)"));
+  CHECK(machine_of(two + "torchrun --nproc_per_node 2", "") == "2/2");
+  CHECK(machine_of("CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 2", "") == "2/2");
+  CHECK(machine_of(two + "torchrun", "") == "2/2");
+  const sim::LaunchedJob ignored = launched_text("export CUDA_VISIBLE_DEVICES=0,1\ndeepspeed --num_gpus 4" + kProgram);
+  CHECK(option_of(ignored, "--gpus") == "4");
+  CHECK_THAT(sim::launch_text(ignored, {}),
+             Contains("CUDA_VISIBLE_DEVICES (DeepSpeed ignores it because of --num_gpus)"));
+}
+
+TEST_CASE("processes that do not divide over the nodes are refused with both numbers") {
+  CHECK_THAT(error_of([] { machine_of("accelerate launch --num_processes 8 --num_machines 3", ""); }),
+             Contains("train.sh:1 (--num_processes): 8 GPUs do not divide over the 3 nodes at train.sh:1 "
+                      "(--num_machines); make them agree"));
+  CHECK(machine_of("accelerate launch --num_processes 9 --num_machines 3", "") == "9/3");
+}
+
 }  // namespace lockstep::tests
