@@ -10,7 +10,7 @@ namespace lockstep::model {
 namespace {
 
 // Limits far above any real network. Sums over a whole graph then fit into 64 bits.
-constexpr double kMostOutputs = 1e11;
+constexpr double kMostOutputs = 1e13;
 constexpr double kMostParameters = 1e12;
 constexpr double kMostMacs = 1e13;   // of one image layer
 constexpr double kMostOfAll = 1e18;  // multiply-adds of a model
@@ -92,7 +92,7 @@ int GraphBuilder::append(Layer layer) {
   if (std::min({out.channels, out.height, out.width}) < 1) fail(layer.name, "output " + text(out) + " is empty");
   const bool fits = std::max({out.channels, out.height, out.width}) <= kLargestAxis &&
                     product({out.channels, out.height, out.width}) <= kMostOutputs;
-  if (!fits) fail(layer.name, "output " + text(out) + " is too large; allowed: 1e11 elements, 1e9 along an axis");
+  if (!fits) fail(layer.name, "output " + text(out) + " is too large; allowed: 1e13 elements, 1e9 along an axis");
   macs_ += static_cast<double>(layer.macs);
   if (macs_ > kMostOfAll) fail(layer.name, "the model has more than 1e18 multiply-adds a sample");
   if (!names_.insert(layer.name).second) fail(layer.name, "the name is used twice");

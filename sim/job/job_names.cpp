@@ -57,7 +57,7 @@ const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& tex
 
 // Reads "llama3_8b@4096" as a length of 4096 tokens. If the job gives a length as well, the name is not cut.
 void cut_sequence(Job& job, const Catalogue& catalogue) {
-  constexpr std::size_t kMostDigits = 7;
+  constexpr std::size_t kMostDigits = 9;
   const std::string& text = job.model.stated;
   const std::size_t at = text.rfind('@');
   if (at == std::string::npos) return;
@@ -402,7 +402,7 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
 
 namespace {
 
-// Refuses sequences with more tokens than the model has positions.
+// Refuses sequences with more tokens than the model has positions, or with layers that are too large to predict.
 void check_sequence(const Job& job, const Catalogue& catalogue) {
   const ModelEntry* entry = transformer_named(job.model.stated, catalogue);
   if (entry == nullptr || job.model.is_known() || job.shape.sequence == 0) return;
@@ -410,6 +410,13 @@ void check_sequence(const Job& job, const Catalogue& catalogue) {
   const model::Graph& graph = model::zoo_graph(fused);
   const std::string tokens = std::to_string(job.shape.sequence);
   const std::string most = std::to_string(graph.transformer ? graph.transformer->spec.context : entry->tokens);
+  if (graph.transformer && graph.transformer->spec.positions != model::PositionKind::learned) {
+    try {
+      (void)model::zoo_graph(model::fused_attention_name(entry->id + "@" + tokens));
+    } catch (const InputError& error) {
+      refuse("--seq-length", tokens, error.what(), "shorter sequences");
+    }
+  }
   refuse("--model", job.model.stated + "@" + tokens,
          "a sequence of " + tokens + " tokens exceeds its " + most + " positions", "at most " + most + " tokens");
 }

@@ -9,6 +9,7 @@
 #include "engine/base/text.hpp"
 #include "sim/job_plan/machine_options.hpp"
 #include "sim/job_plan/machines.hpp"
+#include "sim/job_prediction/job_calendar.hpp"
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_summary.hpp"
@@ -327,6 +328,20 @@ std::string assumed_text(const std::vector<Machine>& machines) {
   return text.empty() ? "" : kNotGiven + text;
 }
 
+// Says that the times are of the training alone, if `simulate job` would count interruptions.
+std::string uncounted_calendar_text(const std::vector<Machine>& machines, bool is_first) {
+  const bool has_interruptions = std::any_of(machines.begin(), machines.end(), [](const Machine& machine) {
+    return machine.samples > 0 && has_calendar(machine.question);
+  });
+  if (!has_interruptions) return "";
+  const std::optional<Assumption>& factor = machines.front().over_fastest;
+  return std::string(is_first ? kNotGiven : "") + "  interruptions none (not stated; --failures counts them" +
+         (factor ? ", and the factor " + short_number(factor->value.get<double>()) +
+                       " that a training's calendar time has over the fastest split"
+                 : "") +
+         ")\n";
+}
+
 }  // namespace
 
 std::vector<std::string> list_gpu_names(const JobPlan& words) {
@@ -396,6 +411,8 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
     }
     result.assumed += (result.assumed.empty() ? kNotGiven : "") + failures_text(failures);
     plan["failures"] = failures;
+  } else {
+    result.assumed += uncounted_calendar_text(machines, result.assumed.empty());
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #include "sim/job_prediction/job_draft.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -152,12 +153,21 @@ bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
   return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu).largest_batch() == 0;
 }
 
+// True if plain data parallelism can have what is given of the split, so that the model's size decides the software.
+bool leaves_software_open(const GivenSplit& split) {
+  static const std::set<std::string> of_any_software{"tensor",      "pipeline", "context",  "expert",
+                                                     "micro_batch", "sharding", "recompute"};
+  return !split.divides_replicas() && split.values.sharding == ShardingStage::none &&
+         std::all_of(split.keys.begin(), split.keys.end(),
+                     [](const std::string& key) { return of_any_software.count(key) > 0; });
+}
+
 // Returns the question with `is_searched` and `fits_one_gpu` of its split updated; none if neither changes.
 std::optional<JobQuestion> opened_question(const JobQuestion& question, const Scenario& scenario) {
   JobQuestion opened = question;
   GivenSplit& split = opened.job.split;
   if (needs_split_search(question, scenario)) split.is_searched = true;
-  if (split.is_searched && split.keys.empty() && question.job.software.stated.empty() && !split.fits_one_gpu)
+  if (split.is_searched && leaves_software_open(split) && question.job.software.stated.empty() && !split.fits_one_gpu)
     split.fits_one_gpu = fits_one_gpu(with_usual_memory(scenario), question.largest(), 1);
   const GivenSplit& before = question.job.split;
   if (split.is_searched == before.is_searched && split.fits_one_gpu == before.fits_one_gpu) return std::nullopt;

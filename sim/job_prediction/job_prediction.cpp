@@ -35,6 +35,10 @@ QuantityPrediction prediction_at(QuantityTask task, const JobPrediction& predict
   if (!task.baseline.empty()) task.baseline = task.target;
   move_to(task.target, gpus);
   move_to(task.baseline, predicted.scenario.baseline_gpus);
+  if (!task.target.empty() && !task.interval_class.kinds.empty()) {
+    set_work_of_pass(task.target.front(), predicted.job.split.task == kAdapters, task.interval_class);
+    task.constants.insert("bounds/" + task.interval_class.name());
+  }
   QuantityPrediction prediction;
   prediction.task = std::move(task);
   return prediction;

@@ -148,6 +148,15 @@ Json ramp_json(const std::vector<BatchStage>& ramp) {
   return list;
 }
 
+// Names the peak that MFU refers to if the job computes in fewer bits, so that it may exceed 100 %.
+std::string base_of_mfu_text(const Scenario& scenario) {
+  const Precision precision = scenario.compute.precision;
+  if (precision != Precision::fp8 && precision != Precision::fp4) return "";
+  const double peak = utilisation_peak_flops(scenario.cluster.gpu, precision);
+  return "MFU is relative to the peak in half precision, " + formatted("%.0f", peak * 1e-12) +
+         " TFLOP/s, which GEMMs in " + name_of(precision) + " can exceed.\n";
+}
+
 // Writes null if the upper end is out of reach.
 void add_estimate(const std::string& key, const std::optional<BoundedValue>& estimate, Json& json) {
   if (!estimate) return;
@@ -195,7 +204,7 @@ std::string job_tokens_text(const JobPrediction& predicted) {
     if (shows_cost) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }
-  return "\n" + table.text() + (shows_calendar ? calendar_text(predicted) : "") +
+  return "\n" + table.text() + base_of_mfu_text(predicted.scenario) + (shows_calendar ? calendar_text(predicted) : "") +
          ramp_text(rows, predicted.scenario.model.tokens) + job_loss_text(predicted);
 }
 

@@ -7,6 +7,9 @@ namespace {
 
 constexpr int kFewTokens = 4096;  // tokens of a pass on a GPU; with fewer, launches and small GEMMs dominate
 
+const char* const kLittleWork = "little work";
+const char* const kMuchWork = "much work";
+
 bool is_sharded_or_split(const GivenSplit& split) {
   return split.values.sharding != ShardingStage::none || split.is_searched || split.divides_replicas();
 }
@@ -15,10 +18,9 @@ bool is_sharded_or_split(const GivenSplit& split) {
 // predicted better with many tokens per pass than with adapters or few tokens.
 std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityTask& task) {
   if (m.stack->is_followed() && is_sharded_or_split(m.job.split)) return {"sequences", "followed"};
-  const Workload& workload = task.target.front();
   const bool has_little_work =
-      m.job.split.task == kAdapters || std::int64_t{workload.batch_per_gpu} * m.model->tokens < kFewTokens;
-  return {"sequences", "other", has_little_work ? "little work" : "much work"};
+      m.job.split.task == kAdapters || std::int64_t{task.target.front().batch_per_gpu} * m.model->tokens < kFewTokens;
+  return {"sequences", "other", has_little_work ? kLittleWork : kMuchWork};
 }
 
 // Transports of clouds differ from each other more than machines with InfiniBand do.
@@ -46,6 +48,13 @@ std::vector<std::string> IntervalClass::names() const {
 
 bool IntervalClass::has_fixed_width() const {
   return !kinds.empty() && kinds.front() == kSequences;
+}
+
+void set_work_of_pass(const Workload& run, bool has_adapters, IntervalClass& interval_class) {
+  std::string& last = interval_class.kinds.back();
+  if (last != kLittleWork && last != kMuchWork) return;
+  const std::int64_t tokens = std::int64_t{run.batch_per_gpu} * run.scenario.model.tokens;
+  last = has_adapters || tokens < kFewTokens ? kLittleWork : kMuchWork;
 }
 
 IntervalClass whole_training_class() {

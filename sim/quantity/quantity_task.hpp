@@ -124,5 +124,8 @@ void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted);
 IntervalClass whole_training_class();
 /// Returns the class of the prediction's interval; `task` must be complete.
 IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task);
+/// Sets whether the run's passes have little work, if the class depends on it: a searched split has another micro-batch
+/// than the task had when its class was found.
+void set_work_of_pass(const Workload& run, bool has_adapters, IntervalClass& interval_class);
 
 }  // namespace lockstep::sim::quantity

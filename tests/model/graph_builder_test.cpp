@@ -172,9 +172,9 @@ TEST_CASE("Layers that do not fit are refused, naming the model and the layer") 
       {[](GraphBuilder& n) { n.subsample("x", 0, 3, 2); }, "out 3 drops some of the 4 input channels"},
       {[](GraphBuilder& n) { n.subsample("x", 0, 8, 0); }, "stride must be at least 1"},
       {[](GraphBuilder& n) { n.conv("x", 0, 2'000'000'000, window(8), true); },
-       "output 2000000000x1x1 is too large; allowed: 1e11 elements, 1e9 along an axis"},
+       "output 2000000000x1x1 is too large; allowed: 1e13 elements, 1e9 along an axis"},
       {[](GraphBuilder& n) { n.fc("x", 0, 2'000'000'000); },
-       "output 2000000000x1x1 is too large; allowed: 1e11 elements, 1e9 along an axis"},
+       "output 2000000000x1x1 is too large; allowed: 1e13 elements, 1e9 along an axis"},
       {[](GraphBuilder& n) { n.fc("x", n.fc("wide", 0, 2'000'000), 1'000'000); }, "more than 1e12 weights"},
       {[](GraphBuilder& n) { n.finish(); }, "no layer reads its output"},
   };
