@@ -53,7 +53,8 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 36));
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
   app.add_flag_callback(
-      "--once", [&r] { r.sampling.has_second_look = false; }, "Nothing is measured a second time for being disturbed");
+      "--once", [&r] { r.sampling.has_second_look = false; },
+      "Keeps disturbed measurements; by default they are repeated");
   app.add_option("--probes", r.only, "Only these kinds: iteration, collective, copy, ... (all)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -89,8 +90,9 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   command->add_option("--system", r.system, "mlperf: the submission's description of its system (JSON)");
   command->add_option("--source", r.results_source, "mlperf, training-log: where the logs are from");
   command
-      ->add_option("--format", r.program,
-                   "training-log: the program that wrote it (by its lines): " + joined(calib::training_formats()))
+      ->add_option(
+          "--format", r.program,
+          "training-log: the program that wrote it (default: by its lines): " + joined(calib::training_formats()))
       ->check(CLI::IsMember(calib::training_formats()));
   command
       ->add_option(

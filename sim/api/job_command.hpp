@@ -36,10 +36,13 @@ inline OptionTexts declare_job_command(CLI::App& app, JobCommand& o) {
                          "With --software mlperf and --global-batch: adds the time to the benchmark's target, by a law "
                          "of its reference runs"),
             OptionType::flag);
-  texts.add(app.add_option("--loss", o.question.loss,
-                           "Adds the time to a loss (nats per token) of training from scratch, by a law of the loss")
-                ->check(number_between(kLosses.low, kLosses.high)),
-            OptionType::number, kLosses);
+  texts.add(
+      app.add_option(
+             "--loss", o.question.loss,
+             "Also predicts how long a training from scratch takes to reach this loss (nats per token), by a law of "
+             "the loss")
+          ->check(number_between(kLosses.low, kLosses.high)),
+      OptionType::number, kLosses);
   texts.add(app.add_option("--flops", o.flops,
                            "Adds the time of a training of so many floating-point operations, such as 3.8e25"),
             OptionType::text);

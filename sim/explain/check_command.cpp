@@ -326,9 +326,9 @@ CLI::App* declare_check(CLI::App& app, CheckOptions& o) {
       ->check(CLI::Range(2, 1 << 20));
   sub->add_option("--nodes", o.nodes, "nccl-tests: number of nodes, if the log does not list hosts")
       ->check(CLI::Range(1, 1 << 20));
-  sub->add_option(
-         "--at-least", o.least,
-         "Exit 0 if the speed is at least this share of the expected (default: the lower end of the 80 % interval)")
+  sub->add_option("--at-least", o.least,
+                  "Exit code 0 if the measured speed is at least this share of the expected one (default: if it is not "
+                  "below the 80 % prediction interval)")
       ->check(number_between(1e-3, 10.0));
   sub->add_option("--json", o.json, "Writes the result (schema lockstep/check/1); - is standard output");
   sub->add_option("--html", o.html, "Writes the result as a page, of traces with timelines");

@@ -443,7 +443,7 @@ std::string names_text(const Catalogue& catalogue) {
          line_of("links in a node", ids_of(catalogue.intra_nodes)) + line_of("networks", networks) +
          line_of("software", ids_of(catalogue.stacks)) + line_of("algorithms", algorithms) +
          line_of("laws of the loss", ids_of(catalogue.loss_laws)) +
-         "Names are matched whole, case, blanks and - _ / . aside; scenarios/catalogue has the other names of each.\n" +
+         "The whole name must match; case, blanks and - _ / . do not matter. More names: scenarios/catalogue.\n" +
          network_grammar_text(catalogue.networks);
 }
 

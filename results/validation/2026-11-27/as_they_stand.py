@@ -32,7 +32,7 @@ def main(records, predictions, validation):
     for (source, metric), pairs in sorted(errors.items()):
         alone, suite = (statistics.median(column) for column in zip(*pairs))
         print(f"| {source} | {metric} | {len(pairs)} | {alone:.1f} % | {suite:.1f} % |")
-    print(f"\n{len(rows) - len(predicted)} of {len(rows)} records have no place")
+    print(f"\n{len(rows) - len(predicted)} of {len(rows)} records are not predicted.")
 
 
 if __name__ == "__main__":
