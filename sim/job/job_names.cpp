@@ -163,7 +163,8 @@ void resolve_model(Job& job, const Catalogue& catalogue) {
   }
   if (tokens == 0 || entry->tokens == tokens) return;
   const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
-  if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens, *catalogue.own_models);
+  if (longer == nullptr || longer->tokens != tokens)
+    job.own_model = find_with_sequence(*entry, tokens, *catalogue.own_models);
   job.model.id = job.own_model                                   ? job.own_model->entry.id
                  : longer != nullptr && longer->tokens == tokens ? longer->id
                                                                  : "";
