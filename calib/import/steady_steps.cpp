@@ -43,6 +43,23 @@ std::size_t warm_up_of(const std::vector<LoggedStep>& run) {
   return count;
 }
 
+// Returns the index from which at least nine of ten times are above `limit_s` until the end; the number of times if
+// there are too few of them.
+std::size_t begin_of_slowdown(const std::vector<double>& seconds, double limit_s) {
+  constexpr std::size_t kFewest = 10;
+  constexpr double kLeastSlow = 0.9, kLeastOfAll = 0.2;
+  const double all = static_cast<double>(seconds.size());
+  std::size_t begin = seconds.size(), slow = 0;
+  for (std::size_t i = seconds.size(); i-- > 0;) {
+    if (seconds[i] <= limit_s) continue;
+    ++slow;
+    const double until_end = all - static_cast<double>(i);
+    if (static_cast<double>(slow) >= kLeastSlow * until_end && slow >= kFewest && until_end >= kLeastOfAll * all)
+      begin = i;
+  }
+  return begin;
+}
+
 class Sorter {
  public:
   void leave_out(const std::string& why, double seconds) {
@@ -77,8 +94,18 @@ SteadySteps steady_steps(const std::vector<LoggedStep>& steps) {
     if (begin > 0) ++steady.restarts;
     begin = end;
   }
-  const std::vector<double> all = seconds_of(settled);
-  const double usual = median(all), limit = limit_of(all, usual);
+  std::vector<double> all = seconds_of(settled);
+  double usual = median(all), limit = limit_of(all, usual);
+  const std::size_t slowdown = begin_of_slowdown(all, usual + limit);
+  if (slowdown > 0 && slowdown < settled.size()) {
+    steady.slower_since_line = settled[slowdown].line;
+    for (std::size_t i = 0; i < slowdown; ++i)
+      sorter.leave_out("before line " + std::to_string(steady.slower_since_line), settled[i].seconds);
+    settled.erase(settled.begin(), settled.begin() + static_cast<std::ptrdiff_t>(slowdown));
+    all = seconds_of(settled);
+    usual = median(all);
+    limit = limit_of(all, usual);
+  }
   for (const LoggedStep& step : settled) {
     const bool is_slow = step.seconds > usual + limit;
     if (is_slow || step.seconds < usual - limit)

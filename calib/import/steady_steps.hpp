@@ -5,6 +5,9 @@
 // (allocation, compilation, autotuning), and so do the following lines until one is near the median. Among the other
 // lines, one is excluded if it differs from their median by more than 5 scaled median absolute deviations (MAD) and by
 // more than 3 %.
+//
+// A slowdown that lasts until the end of the log is no outlier, because it is the machine's present state. It begins at
+// a line from which nine of ten lines are slow. If these are at least ten lines and a fifth of all, only they are steady.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,7 +24,7 @@ struct LoggedStep {
 
 /// Lines excluded for one reason.
 struct LeftOutSteps {
-  std::string why;  ///< "warm-up", "checkpoint", "evaluation", "slow", "fast"
+  std::string why;  ///< "warm-up", "checkpoint", "evaluation", "slow", "fast", "before line 53"
   int lines = 0;
   double median_s = 0;
 };
@@ -32,6 +35,7 @@ struct SteadySteps {
   double spread_s = 0;       ///< 1.4826 MAD: the standard deviation of normally distributed times
   double mean_of_all_s = 0;  ///< of every line after the first; an average over the whole run gives this
   int restarts = 0;
+  int slower_since_line = 0;  ///< line of the file from which a lasting slowdown began; 0: none
   std::vector<LeftOutSteps> left_out;
 };
 

@@ -99,6 +99,9 @@ MeasuredStep step_of(const CheckOptions& o, const calib::TrainingLog& log, const
   step.scatter = log.steady.spread_s / log.steady.median_s;
   step.logged = log.job;
   step.note = "Steady: " + calib::steady_text(log.steady, log.unit != calib::StepUnit::step);
+  if (log.steady.slower_since_line > 0)
+    step.note +=
+        "; slower from line " + std::to_string(log.steady.slower_since_line) + " to the end, which is compared";
   const double pauses = log.steady.mean_of_all_s / log.steady.median_s - 1;
   if (pauses > 0.01)
     step.note += "; pauses and slow steps add " + short_number(std::round(100 * pauses)) + " % to the mean";

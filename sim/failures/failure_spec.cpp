@@ -80,9 +80,13 @@ const ObjectFormat<FailureSpec>& failures_format() {
     factor_of_time.optional("1").means(
         "multiplies the time of the iterations; `plan job` sets it if it searches splits");
     for (const auto& [key, member, meaning] :
-         {std::tuple{"calendar_low", &Spec::calendar_low,
-                     "lower end of the 80 % interval of the calendar time, divided by the prediction"},
-          std::tuple{"calendar_high", &Spec::calendar_high, "upper end of that interval, divided by the prediction"}}) {
+         {std::tuple{
+              "calendar_low", &Spec::calendar_low,
+              "lower end of the 80 % interval of the calendar time, divided by the prediction; that of the iterations "
+              "counts if it is lower"},
+          std::tuple{"calendar_high", &Spec::calendar_high,
+                     "upper end of that interval, divided by the prediction; that of the iterations counts if it is "
+                     "higher"}}) {
       auto factor = f.custom(key, "number, **S**", "0.01 to 100",
                              format_text::schema_of_sourced({{"type", "number"}, {"minimum", 0.01}, {"maximum", 100}}));
       factor.reads([member = member](const JsonNode& node, Spec& spec) {

@@ -20,8 +20,8 @@ struct FailureSpec {
   std::optional<double> checkpoint_interval_s;          ///< none: the best interval
   std::optional<Availability> availability;             ///< of spot nodes; none: nodes are always available
   double calendar_factor = 1;                           ///< on the time of the iterations
-  std::optional<double> calendar_low,
-      calendar_high;  ///< 80 % interval of the calendar time, over the prediction; none: as for iterations
+  /// Least 80 % interval of the calendar time, over the prediction; none: that of the iterations.
+  std::optional<double> calendar_low, calendar_high;
 };
 
 /// The facts of a job on which its losses by failures depend.

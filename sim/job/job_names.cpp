@@ -402,22 +402,19 @@ void resolve_names(Job& job, const Catalogue& catalogue) {
 }
 
 namespace {
-
 // Refuses sequences with more tokens than the model has positions, or with layers that are too large to predict.
 void check_sequence(const Job& job, const Catalogue& catalogue) {
   const ModelEntry* entry = transformer_named(job.model.stated, catalogue);
   if (entry == nullptr || job.model.is_known() || job.shape.sequence == 0) return;
-  const std::string fused = model::fused_attention_name(entry->id);
-  const model::Graph& graph = model::zoo_graph(fused);
+  const auto& transformer = model::zoo_graph(model::fused_attention_name(entry->id)).transformer;
   const std::string tokens = std::to_string(job.shape.sequence);
-  const std::string most = std::to_string(graph.transformer ? graph.transformer->spec.context : entry->tokens);
-  if (graph.transformer && graph.transformer->spec.positions != model::PositionKind::learned) {
-    try {
-      (void)model::zoo_graph(model::fused_attention_name(entry->id + "@" + tokens));
-    } catch (const InputError& error) {
-      refuse("--seq-length", tokens, error.what(), "shorter sequences");
-    }
+  try {  // throws the same error about positions, or that a layer is too large
+    (void)model::zoo_graph(model::fused_attention_name(entry->id + "@" + tokens));
+  } catch (const InputError& error) {
+    const bool has_positions = !transformer || transformer->spec.positions == model::PositionKind::learned;
+    if (!has_positions) refuse("--seq-length", tokens, error.what(), "shorter sequences");
   }
+  const std::string most = std::to_string(transformer ? transformer->spec.context : entry->tokens);
   refuse("--model", job.model.stated + "@" + tokens,
          "a sequence of " + tokens + " tokens exceeds its " + most + " positions", "at most " + most + " tokens");
 }

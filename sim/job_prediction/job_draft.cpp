@@ -155,8 +155,9 @@ bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
 
 // True if plain data parallelism can have what is given of the split, so that the model's size decides the software.
 bool leaves_software_open(const GivenSplit& split) {
-  static const std::set<std::string> of_any_software{"tensor",      "pipeline", "context",  "expert",
-                                                     "micro_batch", "sharding", "recompute"};
+  static const std::set<std::string> of_any_software{"tensor",       "pipeline",     "context",  "expert",
+                                                     "data",         "micro_batch",  "sharding", "recompute",
+                                                     "global_batch", "micro_batches"};
   return !split.divides_replicas() && split.values.sharding == ShardingStage::none &&
          std::all_of(split.keys.begin(), split.keys.end(),
                      [](const std::string& key) { return of_any_software.count(key) > 0; });

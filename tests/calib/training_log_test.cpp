@@ -76,6 +76,24 @@ TEST_CASE("a step beside a checkpoint is left out for it if it is slow, and kept
   CHECK(steady.mean_of_all_s > 1.09);
 }
 
+TEST_CASE("a slowdown that lasts until the end is the state that is compared, one that ends is left out") {
+  std::vector<double> seconds = tests::usual_steps(7.2, 100);
+  for (std::size_t i = 52; i < 100; ++i) seconds[i] *= 2;
+  seconds[70] = 7.2;  // one step of 48 is as fast as before
+  std::vector<LoggedStep> steps = steps_of(seconds);
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].line = static_cast<int>(i) + 1;
+  const SteadySteps lasting = steady_steps(steps);
+  CHECK(lasting.slower_since_line == 53);
+  CHECK(lasting.median_s == Approx(14.4).epsilon(0.01));
+  CHECK(left_out(lasting, "before line 53") == 51);  // and one of warm-up
+  CHECK(left_out(lasting, "fast") == 1);
+  for (std::size_t i = 80; i < 100; ++i) steps[i].seconds /= 2;
+  const SteadySteps ended = steady_steps(steps);
+  CHECK(ended.slower_since_line == 0);
+  CHECK(ended.median_s == Approx(7.2).epsilon(0.01));
+  CHECK(left_out(ended, "slow") == 27);
+}
+
 TEST_CASE("the log of every program gives the time of a steady step, whatever launchers print before its lines") {
   CHECK(tests::log_examples().size() == training_formats().size());
   for (const tests::LogExample& one : tests::log_examples()) {

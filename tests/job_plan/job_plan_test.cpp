@@ -107,6 +107,31 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
   }
 }
 
+TEST_CASE("failures take time, and narrow no interval") {
+  for (const bool has_adapters : {false, true}) {
+    sim::JobPlan words;
+    words.question.job.model.stated = "llama3_8b";
+    words.tokens = "1B";
+    if (has_adapters) words.question.job.split.give("lora_rank", 16);
+    words.question.job.global_batch = 64;
+    words.gpus_by_name = {"H100"};
+    words.nodes = {1};
+    const auto outcome = [&](bool has_failures) {
+      words.has_failures = has_failures;
+      const sim::PlanSpec plan = plan_of(words);
+      REQUIRE(plan.points.size() == 1);
+      sim::Task task;
+      task.fidelity = sim::Fidelity::analytic;
+      return sim::evaluate(plan, task);
+    };
+    const sim::Outcome undisturbed = outcome(false), failing = outcome(true);
+    CAPTURE(has_adapters, failing.why);
+    CHECK(failing.time_s > undisturbed.time_s);
+    CHECK(failing.time_s_low / failing.time_s < 1.001 * undisturbed.time_s_low / undisturbed.time_s);
+    CHECK(failing.time_s_high / failing.time_s > 0.999 * undisturbed.time_s_high / undisturbed.time_s);
+  }
+}
+
 // Balanced stages of 27 layers: 3 with the embedding, six times 4, and the output alone on the eighth.
 TEST_CASE("a plan with a stage without layers: each point is the prediction of simulate job") {
   sim::JobPlan words;

@@ -402,10 +402,12 @@ TEST_CASE("a language model's name may say the length of its sequences", "[job]"
   const std::vector<double> named = rates(job);
   job.job.model.stated = "llama3_8b";  // its own length
   CHECK(named == rates(job));
-  for (const char* wrong : {"llama3_8b@", "llama3_8b@4k", "llama3_8b@0", "llama3_8b@99999999", "resnet50@224"}) {
+  for (const char* wrong : {"llama3_8b@", "llama3_8b@4k", "llama3_8b@0", "llama3_8b@9999999999", "resnet50@224"}) {
     job.job.model.stated = wrong;
     CHECK_THAT(why_refused(job), Contains("no model of that name is known"));
   }
+  job.job.model.stated = "llama3_8b@99999999";
+  CHECK_THAT(why_refused(job), Contains("more than 1e18 multiply-adds; allowed: shorter sequences"));
 }
 
 TEST_CASE("experts that groups of replicas cannot hold stand whole on tensor ranks", "[job]") {
