@@ -155,7 +155,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
   std::optional<sim::Journal> kept;
   if (!journal_path.empty()) {
     kept.emplace(journal_path, plan.digest, o.resume);
-    for (const std::string& output : outputs_of(o)) remove_left_parts(output);
+    for (const std::string& output : outputs_of(o)) remove_leftover_files(output);
   }
   sim::Journal none;
   sim::Journal& journal = kept ? *kept : none;

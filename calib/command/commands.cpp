@@ -221,7 +221,7 @@ std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::st
       if (!request.resume && fs::exists(samples))
         throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
       log = std::make_unique<SampleLog>(samples);
-      remove_left_parts(output);  // the holder of the samples' lock also writes the profile
+      remove_leftover_files(output);  // the holder of the samples' lock also writes the profile
       check_source(log->samples(), samples, source);
       if (log->discarded_bytes() > 0 && !request.quiet)
         std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",

@@ -96,7 +96,7 @@ std::optional<std::pair<int, int>> ranks_with(const BusRatio& ratio, const std::
   return std::make_pair(static_cast<int>(low), static_cast<int>(high));
 }
 
-bool allow(const RowColumns& columns, const std::string& operation) {
+bool columns_allow(const RowColumns& columns, const std::string& operation) {
   if (!columns.redop.empty() && (columns.redop != "none") != has_reduction(operation)) return false;
   return columns.root.empty() || (columns.root != "-1") == has_root(operation);
 }
@@ -104,7 +104,7 @@ bool allow(const RowColumns& columns, const std::string& operation) {
 std::vector<std::string> operations_with(const std::optional<BusRatio>& ratio, const RowColumns& columns, int ranks) {
   std::vector<std::string> names, of_many;
   for (const std::string& name : nccl_operations()) {
-    if (!allow(columns, name)) continue;
+    if (!columns_allow(columns, name)) continue;
     if (ratio && ranks > 1 && !ratio->fits(bus_factor(name, ranks))) continue;
     const auto fitting = ratio && ranks < 2 ? ranks_with(*ratio, name) : std::make_optional(std::make_pair(2, 2));
     if (!fitting) continue;

@@ -55,14 +55,15 @@ struct RowColumns {
   std::string redop, root;
 };
 
-/// True if the columns allow the operation.
-bool allow(const RowColumns& columns, const std::string& operation);
+/// True if a log with these columns can be of the operation.
+bool columns_allow(const RowColumns& columns, const std::string& operation);
 
 /// Operations that the columns allow and that have the ratio over `ranks`; 0 means any number. An operation that fits
 /// only for thousands of ranks, where factors hardly differ, is dropped if others fit.
 std::vector<std::string> operations_with(const std::optional<BusRatio>& ratio, const RowColumns& columns, int ranks);
 
-/// "all-reduce on 256 ranks, or all-gather on ..." by operations_with(); empty if nothing fits.
+/// Lists the operations of operations_with() for messages, each with the numbers of ranks that fit: "all-reduce on 256
+/// ranks, or all-gather on ...". Empty if nothing fits.
 std::string readings_of(const BusRatio& ratio, const RowColumns& columns, int ranks);
 
 /// The list "#  Rank  0 Group  0 Pid  101 on  node-0 device  0 [0x0f] NVIDIA H100".

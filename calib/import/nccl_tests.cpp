@@ -193,7 +193,7 @@ class NcclTestsLog {
     if (std::find(known.begin(), known.end(), operation_) == known.end())
       throw InputError(name_ + ": unknown operation \"" + operation_ + "\"; allowed: " + joined(known));
     // The program's own name says more than columns, which early versions filled differently.
-    if (program_.empty() && !allow(row_columns_, operation_))
+    if (program_.empty() && !columns_allow(row_columns_, operation_))
       throw InputError(name_ + ": --operation is " + operation_ + ", and the rows have redop " +
                        (row_columns_.redop.empty() ? "" : in_quotes(row_columns_.redop)) +
                        (row_columns_.root.empty() ? "" : " and root " + row_columns_.root) +

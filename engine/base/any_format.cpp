@@ -42,7 +42,7 @@ std::string exact_text(double in_unit, const std::string& unit, Dimension dimens
   for (const int digits : {6, 9, 12, 15, 17}) {
     const std::string text = format_printf("%.*g ", digits, in_unit) + unit;
     double read = 0;
-    if (parse_quantity(text, dimension, read).empty() && read == si) return text;
+    if (parse_quantity_or_explain(text, dimension, read).empty() && read == si) return text;
   }
   return "";
 }
@@ -53,7 +53,7 @@ std::string quantity_text(double si, Dimension dimension) {
   std::string best;
   for (const std::string& unit : unit_names(dimension)) {
     double one = 0;
-    if (!parse_quantity("1 " + unit, dimension, one).empty()) continue;
+    if (!parse_quantity_or_explain("1 " + unit, dimension, one).empty()) continue;
     const std::string text = exact_text(si / one, unit, dimension, si);
     if (!text.empty() && (best.empty() || text.size() < best.size())) best = text;
   }

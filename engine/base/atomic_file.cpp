@@ -194,7 +194,7 @@ std::string end_of_links(const std::string& path) {
   return end.string();
 }
 
-int remove_left_parts(const std::string& path) {
+int remove_leftover_files(const std::string& path) {
   const std::string target = end_of_links(path);
   const std::string name = fs::path(target).filename().string();
   std::vector<fs::path> left;

@@ -22,7 +22,7 @@ std::string end_of_links(const std::string& path);
 /// Removes the temporary files that killed writers of `path` left. It keeps those of other processes that still run
 /// here. The caller must hold the lock of `path` (file_lock.hpp). Ignores files that cannot be removed. Returns the
 /// number removed.
-int remove_left_parts(const std::string& path);
+int remove_leftover_files(const std::string& path);
 
 /// Whether a file can be created at `path`: its folder exists and is writable, and the path is no folder. Call it
 /// before long work, so that a wrong -o does not cost the result. If false, `why` receives the reason.

@@ -106,7 +106,7 @@ LockBeside::LockBeside(const std::string& path, double patience_s) : lock_path_(
     if (is_still_at(file_, lock_path_)) break;
     ::close(file_);
   }
-  remove_left_parts(path);
+  remove_leftover_files(path);
 }
 
 LockBeside::~LockBeside() {

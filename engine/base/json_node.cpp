@@ -178,11 +178,11 @@ std::int64_t JsonNode::integer(std::int64_t low, std::int64_t high) const {
 double JsonNode::quantity(Dimension dimension, Range range) const {
   const std::string unit = si_unit(dimension);
   double value = 0;
-  if (value_->is_number()) fail(parse_quantity("0", dimension, value));  // "missing unit"
+  if (value_->is_number()) fail(parse_quantity_or_explain("0", dimension, value));  // "missing unit"
   if (!value_->is_string()) {
     fail("expected a quantity, got " + kind_of(*value_), "allowed: a number and a unit, such as \"1 " + unit + '"');
   }
-  const std::string wrong = parse_quantity(value_->get<std::string>(), dimension, value);
+  const std::string wrong = parse_quantity_or_explain(value_->get<std::string>(), dimension, value);
   if (!wrong.empty()) fail(wrong);
   if (!contains(range, value)) {
     fail("value " + value_text(value, range) + ' ' + unit + " is out of range", allowed_text(range, unit));

@@ -209,7 +209,7 @@ std::vector<std::string> unit_spellings(Dimension dimension) {
 std::string currency_in(const std::string& quantity) {
   double value = 0;
   for (Dimension dimension : {Dimension::money, Dimension::price, Dimension::tariff}) {
-    if (!parse_quantity(quantity, dimension, value).empty()) continue;
+    if (!parse_quantity_or_explain(quantity, dimension, value).empty()) continue;
     for (const std::string& code : currency_codes())
       if (quantity.find(code) != std::string::npos) return code;
     for (const auto& [sign, code] : currency_signs())
@@ -218,7 +218,7 @@ std::string currency_in(const std::string& quantity) {
   return "";
 }
 
-std::string parse_quantity(const std::string& text, Dimension dimension, double& value) {
+std::string parse_quantity_or_explain(const std::string& text, Dimension dimension, double& value) {
   const std::size_t length = number_length(text);
   if (length == 0) {
     return in_quotes(text) + " does not start with a number; allowed: a number and a unit, such as \"1 " +

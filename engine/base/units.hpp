@@ -33,7 +33,7 @@ std::vector<std::string> unit_spellings(Dimension dimension);
 std::string currency_in(const std::string& quantity);
 
 /// Sets `value` and returns an empty text, or returns the reason why the text is no quantity.
-std::string parse_quantity(const std::string& text, Dimension dimension, double& value);
+std::string parse_quantity_or_explain(const std::string& text, Dimension dimension, double& value);
 
 /// Readable forms for tables: 3.2 -> "3.20 s", 2e-6 -> "2.00 us"; 25e6 -> "25.0 MB"; 1.25e10 -> "12.5 GB/s".
 std::string format_seconds(double seconds);

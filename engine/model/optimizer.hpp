@@ -95,8 +95,9 @@ struct KeptPrecisions {
   /// and writes every array of the state, and the master weights.
   double saved_update_bytes(Optimizer optimizer, double element_bytes) const {
     const double of_state = state ? element_bytes - bytes_of(*state) : 0;
-    constexpr double kHalf = 2;  // without master weights, the update changes the layers' half-precision weights
-    const double weight_bytes = master == MasterWeights::none ? kHalf : bytes_of(master.value_or(MasterWeights::fp32));
+    constexpr double kHalfBytes = 2;  // without master weights, the update changes the layers' half-precision weights
+    const double weight_bytes =
+        master == MasterWeights::none ? kHalfBytes : bytes_of(master.value_or(MasterWeights::fp32));
     const double of_weights = master ? element_bytes - weight_bytes : 0;
     return 2 * (update_arrays(optimizer).state * of_state + of_weights);
   }

@@ -109,7 +109,7 @@ class Runner {
       ::close(log);
       return;
     }
-    remove_left_parts(path(run, ".json"));
+    remove_leftover_files(path(run, ".json"));
     std::vector<std::string> arguments = {"--quiet"};
     arguments.insert(arguments.end(), run.arguments.begin(), run.arguments.end());
     arguments.insert(arguments.end(), {"--checkpoint", path(run, ".checkpoint"), "--checkpoint-minutes",

@@ -19,7 +19,7 @@ LossScale::LossScale(const LossScaleOptions& options) : options_(options), scale
   require(options.growth_interval >= 1, "loss scale: an interval of at least one step");
 }
 
-void LossScale::good_step() {
+void LossScale::count_good_step() {
   if (++good_steps_ < options_.growth_interval) return;
   scale_ = std::min(options_.most, 2 * scale_);
   good_steps_ = 0;

@@ -33,7 +33,8 @@ class LossScale {
 
   double value() const { return scale_; }
   std::int64_t overflows() const { return overflows_; }
-  void good_step();
+  /// Counts a step without overflow. After enough of them S is doubled.
+  void count_good_step();
   void overflow();
   /// Counts an overflow of a batch that started before the last overflow was known. S has already been halved.
   void overflow_at_former_scale() { ++overflows_; }

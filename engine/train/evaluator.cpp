@@ -25,12 +25,12 @@ Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, const 
 }
 
 double Evaluator::accuracy(const sync::DeviceVector& model, const std::vector<float>& running) {
-  double accuracy = processes_.rank() == 0 ? own_accuracy(model, running) : 0;
+  double accuracy = processes_.rank() == 0 ? evaluate_on_all_images(model, running) : 0;
   processes_.broadcast(sizeof(accuracy), &accuracy);
   return accuracy;
 }
 
-double Evaluator::own_accuracy(const sync::DeviceVector& model, const std::vector<float>& running) {
+double Evaluator::evaluate_on_all_images(const sync::DeviceVector& model, const std::vector<float>& running) {
   replica_->set_running_statistics(running);
   std::int64_t correct = 0;
   std::vector<std::vector<data::Sample>> samples{std::vector<data::Sample>(static_cast<std::size_t>(batch_))};

@@ -22,7 +22,8 @@ class Evaluator {
   std::int64_t memory_bytes() const { return replica_->memory_bytes(); }
 
  private:
-  double own_accuracy(const sync::DeviceVector& model, const std::vector<float>& running);
+  /// Returns the same, computed by this process alone.
+  double evaluate_on_all_images(const sync::DeviceVector& model, const std::vector<float>& running);
 
   const data::ImageSource& test_;
   sync::Processes& processes_;

@@ -102,7 +102,7 @@ bool Learners::checked_step(Trainable& trainable, double learning_rate, const sy
   const double before = scale_->value();
   try {
     trainable.step(learning_rate, {of, [&] { check_finite(gradients); }});
-    scale_->good_step();
+    scale_->count_good_step();
   } catch (const sync::GradientOverflow&) {
     stuck_ = before == 1;
     scale_->overflow();
@@ -129,7 +129,7 @@ void Learners::settle_verdicts(std::size_t but) {
     const double before = scale_->value();
     const bool was_made = step.verdict->was_made();
     if (was_made) {
-      scale_->good_step();
+      scale_->count_good_step();
     } else if (step.scale == before) {
       stuck_ = before == 1;
       scale_->overflow();

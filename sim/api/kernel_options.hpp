@@ -127,7 +127,7 @@ inline KernelCells kernel_cells(const KernelCommand& command) {
   double size = 0;
   const bool has_unit = bytes->second.find_first_not_of("0123456789.eE+") != std::string::npos;
   if (has_unit) {
-    const std::string problem = parse_quantity(bytes->second, Dimension::size, size);
+    const std::string problem = parse_quantity_or_explain(bytes->second, Dimension::size, size);
     if (!problem.empty()) throw InputError("--bytes " + bytes->second + ": " + problem);
     bytes->second = formatted("%.0f", size);
   }

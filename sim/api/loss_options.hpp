@@ -86,7 +86,7 @@ inline CLI::App* declare_loss(CLI::App& app, LossOptions& o) {
 inline double quantity_of_option(const char* option, const std::string& text, Dimension dimension) {
   if (text.empty()) return 0;
   double value = 0;
-  const std::string wrong = parse_quantity(text, dimension, value);
+  const std::string wrong = parse_quantity_or_explain(text, dimension, value);
   if (!wrong.empty()) throw InputError(std::string(option) + ": " + wrong);
   if (!(value > 0)) throw InputError(std::string(option) + " " + text + ": not above 0; allowed: a positive amount");
   return value;

@@ -216,7 +216,7 @@ Fabric::UnitLink Cluster::unit_of(int link) const {
   return {of_fabric.unit, links_of_nodes + of_fabric.link};
 }
 
-void Cluster::bundle_messages_of_node(int node, int ways) {
+void Cluster::divide_bandwidth_of_node(int node, int ways) {
   ways_.resize(to_index(all_nodes()), 1);
   ways_[to_index(node)] *= ways;
 }

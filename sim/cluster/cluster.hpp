@@ -123,9 +123,9 @@ class Cluster {
   Fabric::UnitLink unit_of(int link) const;
   int links_of_unit() const;
 
-  /// From now on every message from or to the node represents `ways` identical messages, from or to as many nodes. The
-  /// node's links then carry 1/ways of their bandwidth; links of the fabric keep theirs.
-  void bundle_messages_of_node(int node, int ways);
+  /// Gives the node's links 1/ways of their bandwidth; links of the fabric keep theirs. Every message from or to the node
+  /// then represents `ways` identical messages, from or to as many nodes.
+  void divide_bandwidth_of_node(int node, int ways);
 
   void set_message_overhead(MessageOverhead overhead) { overhead_ = overhead; }
   /// Returns the seconds before a message's bytes flow: the latency of the route and the overhead.

@@ -29,6 +29,6 @@ struct HostAllReduce {
 ///   `T = 2(n-1)(alpha + S / (n r)) + (n-1) S / (n reduction),  r = min(copy / 2, memory / (2 processes), network)`
 /// The network counts only with several nodes. The plan has this time (Plan::call). Its transfers run between the
 /// places of the ranks' GPUs, so that they share the network with other messages.
-Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes);
+Plan plan_host_all_reduce(const HostAllReduce& host, std::int64_t bytes);
 
 }  // namespace lockstep::sim::collective

@@ -4,7 +4,7 @@
 
 namespace lockstep::sim::collective {
 
-Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
+Plan plan_host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
   Plan plan{"host all-reduce", host.ranks, bytes, {}};
   if (host.ranks < 2) return plan;
   const int n = host.ranks;

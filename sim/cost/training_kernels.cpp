@@ -42,7 +42,7 @@ double TrainingKernels::product_s(const GemmShape& shape, bool is_half, double a
     work.memory_bytes += added_bytes;
     work.streamed_bytes = 0;
     const double casts_start_s = std::max(0.0, law.roofline->start_s - half_product_->roofline->start_s);
-    const double at_peak_s = work.flop / peaks_.flops(precision);
+    const double at_peak_s = work.flop / peaks_.peak_flop_per_s(precision);
     return std::max(at_peak_s, law.seconds(work, peaks_) - casts_start_s) / speed;
   };
   const KernelPrecision half = half_of(precision_);

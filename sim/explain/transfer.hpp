@@ -17,15 +17,15 @@ bool is_infiniband(const NetworkEntry& network);
 /// count as Ethernet with RoCE v2. `mtu_bytes` > 0.
 double payload_share(const std::string& link_type, int mtu_bytes);
 
-/// The measurements of a file. Tests that differ in direction, NIC, link type, MTU, queue pairs or ports are separate.
-/// `network` is a text of network_grammar.hpp, of which one port is compared. Throws InputError for an unknown network,
-/// one without RDMA, and one that contradicts the file's link type. So do a bandwidth above the upper bound and a file
-/// without sizes that can be compared.
+/// Reads the measurements of a file. Tests that differ in direction, NIC, link type, MTU, queue pairs or ports are
+/// separate. `network` is a text of network_grammar.hpp, of which one port is compared. Throws InputError if the network
+/// is unknown, has no RDMA or contradicts the file's link type. Also throws it if a measured bandwidth exceeds what a
+/// port can carry, or if the file has no size that can be compared.
 std::vector<MeasuredCollective> measured_transfers(const std::string& text, const std::string& file,
                                                    const std::string& network, int gpus_per_node,
                                                    const Catalogue& catalogue);
 
-/// Times of its points, in their order, with the variant's change of the NIC; null: no fault.
+/// Returns the expected time of each point of `measured`, in the same order. The NIC has the variant's fault; null: none.
 std::vector<Expected> predict_transfer(const MeasuredCollective& measured, const FaultVariant* variant);
 
 /// Says what the measurement was compared with.

@@ -118,7 +118,7 @@ Json parse_storage_bandwidth(const std::string& option, const std::string& writt
   const bool is_of_node = at != std::string::npos && at + per_node.size() == written.size();
   if (is_of_node) rate = written.substr(0, at);
   double bytes_per_s = 0;
-  const std::string wrong = parse_quantity(rate, Dimension::bandwidth, bytes_per_s);
+  const std::string wrong = parse_quantity_or_explain(rate, Dimension::bandwidth, bytes_per_s);
   const Range limits = is_of_node ? Range{1e6, 1e14} : Range{1e6, 1e16};
   if (!wrong.empty() || bytes_per_s < limits.low || bytes_per_s > limits.high)
     throw InputError(

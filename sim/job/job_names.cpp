@@ -163,10 +163,9 @@ void resolve_model(Job& job, const Catalogue& catalogue) {
   }
   if (tokens == 0 || entry->tokens == tokens) return;
   const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
-  if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens, *catalogue.own_models);
-  job.model.id = job.own_model                                   ? job.own_model->entry.id
-                 : longer != nullptr && longer->tokens == tokens ? longer->id
-                                                                 : "";
+  const bool is_listed = longer != nullptr && longer->tokens == tokens;
+  if (!is_listed) job.own_model = find_with_sequence(*entry, tokens, *catalogue.own_models);
+  job.model.id = job.own_model ? job.own_model->entry.id : is_listed ? longer->id : "";
 }
 
 void resolve_gpu(Job& job, const Catalogue& catalogue) {

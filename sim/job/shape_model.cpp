@@ -71,7 +71,7 @@ SharedModel make_of_shape(const ShapeSpec& shape, const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens, OwnModels& models) {
+std::shared_ptr<const OwnModel> find_with_sequence(const ModelEntry& entry, int tokens, OwnModels& models) {
   const std::string key = entry.id + "@" + std::to_string(tokens) + "/" + std::to_string(entry.train_samples);
   return models.find_or_make(key, [&] { return make_at_sequence(entry, tokens); });
 }

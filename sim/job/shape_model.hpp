@@ -7,8 +7,9 @@
 
 namespace lockstep::sim::job {
 
-/// Returns the catalogue's transformer with sequences of `tokens` tokens. nullptr: it cannot have such long ones.
-std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens, OwnModels& models);
+/// Returns the catalogue's transformer with sequences of `tokens` tokens, from `models` if it was made before. nullptr: it
+/// cannot have such long ones.
+std::shared_ptr<const OwnModel> find_with_sequence(const ModelEntry& entry, int tokens, OwnModels& models);
 
 /// Returns the catalogue's transformer with only its first `layers` layers, in sequences of `tokens` (0: the entry's).
 /// Returns nullptr if it has no more layers than that, if the catalogue does not describe it by numbers, or if the

@@ -16,7 +16,7 @@ namespace {
 
 std::string quantity_of(const char* option, const std::string& written, const std::string& text, Dimension dimension) {
   double value = 0;
-  const std::string wrong = parse_quantity(text, dimension, value);
+  const std::string wrong = parse_quantity_or_explain(text, dimension, value);
   if (!wrong.empty()) throw InputError(std::string(option) + " " + in_quotes(written) + ": " + wrong);
   return text;
 }

@@ -29,7 +29,8 @@ std::string cut_behind(const std::string& word, std::string& text) {
 
 bool is_price(const std::string& text) {
   double usd_per_s = 0;
-  return parse_quantity(job_prediction::price_text(text), Dimension::price, usd_per_s).empty() && usd_per_s > 0;
+  return parse_quantity_or_explain(job_prediction::price_text(text), Dimension::price, usd_per_s).empty() &&
+         usd_per_s > 0;
 }
 
 // Removes a price ("2.2/h", "$2.2/h" or "2.2 EUR/h") from the end of the text. Returns it; empty if there is none.

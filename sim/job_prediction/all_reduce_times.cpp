@@ -24,7 +24,7 @@ std::int64_t bytes_of(const std::string& text) {
   const std::size_t unit = quantity.find_first_not_of("0123456789.");
   if (unit != std::string::npos && unit > 0 && quantity[unit] != ' ' && quantity[unit] != 'e')
     quantity.insert(unit, 1, ' ');
-  const std::string wrong = parse_quantity(quantity, Dimension::size, bytes);
+  const std::string wrong = parse_quantity_or_explain(quantity, Dimension::size, bytes);
   if (!wrong.empty()) throw InputError("--bytes " + text + ": " + wrong);
   if (bytes < kBytes.low || bytes > kBytes.high || bytes != static_cast<double>(static_cast<std::int64_t>(bytes)))
     throw InputError("--bytes " + text + ": out of range; allowed: whole bytes from 1 B to 1 TB");

@@ -239,9 +239,9 @@ JobDraft draft_job(const JobQuestion& question, const Catalogue& catalogue) {
 
 std::optional<JobQuestion> decide_replicas(const JobDraft& draft, const Catalogue& catalogue) {
   const JobQuestion& question = draft.question;
-  if (!draft.why_whole.empty()) return with_whole_replicas(question, draft.why_whole, catalogue);
+  if (!draft.why_whole.empty()) return choose_whole_replicas(question, draft.why_whole, catalogue);
   if (needs_replica_search(question, draft.samples_per_s.target.front()))
-    return with_whole_replicas(question, "no batch fits", catalogue);
+    return choose_whole_replicas(question, "no batch fits", catalogue);
   return opened_question(question, draft.scenario);
 }
 

@@ -44,7 +44,8 @@ std::string price_text(const std::string& written) {
 std::string to_usd_per_hour(std::string& text, double least, double most) {
   const std::string price = price_text(text);
   double usd_per_s = 0;
-  if (const std::string wrong = parse_quantity(price, Dimension::price, usd_per_s); !wrong.empty()) return wrong;
+  if (const std::string wrong = parse_quantity_or_explain(price, Dimension::price, usd_per_s); !wrong.empty())
+    return wrong;
   if (currency_in(price) != kUsualCurrency)
     return in_quotes(text) + " is not in USD; allowed: USD, or plan job, which compares in any one currency";
   const double usd_per_h = usd_per_s * 3600;

@@ -56,7 +56,7 @@ struct JobQuestion {
   double usd_per_gpu_hour = 0;              ///< 0: no cost is computed
   bool ignores_memory = false;              ///< predicts even jobs that do not fit into a GPU's memory
   bool lists_splits = false;                ///< prints the ten fastest splits, not only the fastest
-  bool has_whole_replicas = false;          ///< the model cannot be split, and with_whole_replicas() made the choice
+  bool has_whole_replicas = false;          ///< the model cannot be split, and choose_whole_replicas() made the choice
   std::string replicas_text{};              ///< one line that describes that choice
   std::vector<BatchRule> batches{};         ///< batches per GPU in such a choice with a global batch; empty: the job's
   bool has_machine = false;                 ///< as StackOptions::has_machine

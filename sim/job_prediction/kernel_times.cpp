@@ -32,7 +32,7 @@ KernelPrediction predict_row(KernelKind kind, const KernelCells& cells, LawsOfGp
   const KernelRow& row = prediction.row;
   prediction.gpu = &known.gpu(row.gpu);
   const KernelLaws& laws = known.laws(*prediction.gpu);
-  if (row.work.flop > 0 && laws.peaks().flops(row.work.precision) <= 0)
+  if (row.work.flop > 0 && laws.peaks().peak_flop_per_s(row.work.precision) <= 0)
     throw InputError(prediction.gpu->name + " has no arithmetic in " + name_of(row.work.precision));
   prediction.law = laws.find(row.law);
   if (prediction.law.law == nullptr)

@@ -153,7 +153,7 @@ bool is_same_choice(const Job& a, const Job& b, bool has_global_batch) {
 
 }  // namespace
 
-JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue) {
+JobQuestion choose_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue) {
   if (question.lists_splits)
     throw InputError("--optimise split: " + why +
                      "; allowed: without it; sharding, recomputation and micro-batch are then chosen");

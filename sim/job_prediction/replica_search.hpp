@@ -13,6 +13,6 @@ namespace lockstep::sim::job_prediction {
 /// caller asks for the others apart. `why` is the reason why its model cannot be split. If nothing fits, the question has
 /// the least memory, and the caller refuses it. Throws InputError for options that whole replicas do not
 /// support.
-JobQuestion with_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue);
+JobQuestion choose_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim::job_prediction

@@ -15,7 +15,8 @@ double smooth_maximum(double a, double b, double sharpness) {
 }
 
 double roofline_seconds(const RooflineTerms& terms, const KernelWork& work, const KernelPeaks& peaks) {
-  const double compute_s = work.flop > 0 ? work.flop / (peaks.flops(work.precision) * terms.compute_share) : 0;
+  const double compute_s =
+      work.flop > 0 ? work.flop / (peaks.peak_flop_per_s(work.precision) * terms.compute_share) : 0;
   const double memory_s = work.memory_bytes / (peaks.memory_bytes_per_s * terms.memory_share);
   return terms.start_s + smooth_maximum(compute_s, memory_s, terms.sharpness) +
          work.streamed_bytes / (peaks.memory_bytes_per_s * terms.stream_share);
@@ -28,7 +29,7 @@ double message_seconds(const MessageTerms& terms, const KernelWork& work) {
 
 }  // namespace
 
-double KernelPeaks::flops(KernelPrecision precision) const {
+double KernelPeaks::peak_flop_per_s(KernelPrecision precision) const {
   switch (precision) {
     case KernelPrecision::fp32:
       return fp32_flops;
@@ -57,7 +58,7 @@ double KernelLaw::seconds(const KernelWork& work, const KernelPeaks& peaks) cons
       logarithm += 1e-3 * corners.weight[static_cast<std::size_t>(i)] *
                    correction.permille[static_cast<std::size_t>(corners.node[static_cast<std::size_t>(i)])];
   }
-  const double at_peak_s = work.flop > 0 ? work.flop / peaks.flops(work.precision) : 0;
+  const double at_peak_s = work.flop > 0 ? work.flop / peaks.peak_flop_per_s(work.precision) : 0;
   return std::max(at_peak_s, plain_seconds(work, peaks) * std::exp(logarithm));
 }
 

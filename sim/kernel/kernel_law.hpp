@@ -35,7 +35,7 @@ struct KernelPeaks {
   double memory_bytes_per_s = 0;
 
   /// Returns 0 if the GPU lacks the arithmetic.
-  double flops(KernelPrecision precision) const;
+  double peak_flop_per_s(KernelPrecision precision) const;
 };
 
 struct RooflineTerms {

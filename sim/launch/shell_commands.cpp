@@ -306,7 +306,7 @@ std::optional<bool> Interpreter::run_program(ShellCommand command, bool is_sure)
     return std::nullopt;
   }
   const bool is_tee = name == "tee";
-  const bool has_copied = copy_files(command, is_tee ? input_of_command() : std::nullopt, output_);
+  const bool has_copied = run_file_command(command, is_tee ? input_of_command() : std::nullopt, output_);
   if (!target_.empty())
     write_target(is_tee ? output_ : output_of(command, input_of_command()), is_sure);
   else if (captured_ != nullptr && !has_copied && !redirects_output())

@@ -51,8 +51,9 @@ class ShellState {
   /// Makes the variable's value unknown from here on.
   void forget(const std::string& variable, int line);
   void write_text(const std::string& path, Word content, bool appends, bool is_conditional);
-  /// Runs cp, mv, tee, and editors of files. tee also gives its input as `output`. False: another command.
-  bool copy_files(const ShellCommand& command, const std::optional<Word>& input, std::optional<Word>& output);
+  /// Runs cp, mv, tee, or a program that edits files. tee also gives its input as `output`. Returns false for any other
+  /// command, and then does nothing.
+  bool run_file_command(const ShellCommand& command, const std::optional<Word>& input, std::optional<Word>& output);
   /// Runs "read", "mapfile" or "readarray": divides the text, and assigns its parts. Returns the number of bytes read.
   std::size_t read_words(const ShellCommand& command, const Word& text);
   /// Makes the variables of such a command unknown.

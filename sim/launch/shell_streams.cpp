@@ -141,8 +141,8 @@ void ShellState::write_text(const std::string& path, Word content, bool appends,
   script_.written_files[path] = std::move(content);
 }
 
-bool ShellState::copy_files(const ShellCommand& command, const std::optional<Word>& input,
-                            std::optional<Word>& output) {
+bool ShellState::run_file_command(const ShellCommand& command, const std::optional<Word>& input,
+                                  std::optional<Word>& output) {
   const std::string& name = command.words.front().text;
   std::vector<Word> files;
   std::string letters;  // of the options

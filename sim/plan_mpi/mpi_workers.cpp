@@ -194,7 +194,8 @@ class MpiWorkers : public Workers {
     }
   }
 
-  // Ends the chunks of silent ranks at their first unfinished task, which does not count as the cause.
+  // Gives up ranks that have been silent for too long, and reports the end of each of their chunks. The event names the
+  // first unfinished task but no cause of death, so that this task is not blamed.
   void bury(std::vector<WorkerEvent>& events) {
     for (std::size_t i = 0; i < remotes_.size(); ++i) {
       Remote& remote = remotes_[i];

@@ -131,7 +131,7 @@ class WorkersPoint {
     o.shards.resize(1);
     o.servers.resize(1);
     for (int node = 0; node < s_.cluster.nodes_for(request_.gpus); ++node)
-      cluster_.bundle_messages_of_node(cluster_.node_at(node), represented_servers_);
+      cluster_.divide_bandwidth_of_node(cluster_.node_at(node), represented_servers_);
   }
 
   // For each version, reads from the log when all servers had published it, its number of gradients, and their

@@ -98,7 +98,7 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
   options.staging_bytes_per_s = scenario.theano_mpi.staging_bytes_per_s;
   options.pass_bytes_per_s = scenario.cluster.gpu.memory_bandwidth_bytes_per_s * scenario.compute.memory_efficiency;
   const HostAllReduce host = host_all_reduce_of(scenario, gpus);
-  const TheanoMpiPlans plans{[host](int, std::int64_t bytes) { return host_all_reduce(host, bytes); }, all_to_all,
+  const TheanoMpiPlans plans{[host](int, std::int64_t bytes) { return plan_host_all_reduce(host, bytes); }, all_to_all,
                              all_gather};
   return theano_mpi(scenario.model, cache.find_model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
                     plans);

@@ -18,7 +18,7 @@ OccupancyDevice occupancy_device(const OccupancySpec& spec) {
 class ParameterKernels {
  public:
   explicit ParameterKernels(const Scenario& scenario)
-      : device_(device_cost(scenario)),
+      : device_(describe_device(scenario)),
         elements_(static_cast<double>(scenario.model.parameter_count())),
         occupancy_(scenario.learners.fill.empty()
                        ? streaming_occupancy(elements_, occupancy_device(scenario.learners.occupancy))
@@ -76,7 +76,7 @@ std::vector<LearningStep> learning_steps(const Scenario& scenario, int batch, do
     return {{"learn", cost.forward_s() + cost.backward_s(), scenario.learners.fill_at(batch)}};
 
   const std::vector<LayerFill> fills =
-      layer_fills(scenario.model, roofline_cost(scenario, batch), device_cost(scenario), batch,
+      layer_fills(scenario.model, roofline_cost(scenario, batch), describe_device(scenario), batch,
                   occupancy_device(scenario.learners.occupancy));
   const std::vector<model::Layer>& layers = scenario.model.layers;
   std::vector<LearningStep> steps;

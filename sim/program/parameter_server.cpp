@@ -58,7 +58,7 @@ namespace {
 class GpuWork {
  public:
   GpuWork(const Scenario& scenario, int batch_per_gpu)
-      : device_(device_cost(scenario)),
+      : device_(describe_device(scenario)),
         scale_(model_cost(scenario, batch_per_gpu).iteration_s() /
                roofline_cost(scenario, batch_per_gpu).iteration_s()) {}
 

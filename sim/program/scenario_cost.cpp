@@ -66,7 +66,7 @@ void set_kernel_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSp
 }  // namespace
 
 // Mixed precision stores activations in two bytes.
-DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
+DeviceCost describe_device(const ComputeSpec& compute, const GpuSpec& gpu) {
   DeviceCost device;
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
@@ -96,18 +96,18 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   return device;
 }
 
-DeviceCost device_cost(const Scenario& scenario) {
-  return device_cost(scenario.compute, scenario.cluster.gpu);
+DeviceCost describe_device(const Scenario& scenario) {
+  return describe_device(scenario.compute, scenario.cluster.gpu);
 }
 
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu) {
-  return roofline_cost(scenario.model, device_cost(scenario), scenario.compute.optimizer, batch_per_gpu);
+  return roofline_cost(scenario.model, describe_device(scenario), scenario.compute.optimizer, batch_per_gpu);
 }
 
 namespace {
 
 ModelCost cost_of_passes(const Scenario& scenario, int batch_per_gpu) {
-  const DeviceCost device = device_cost(scenario);
+  const DeviceCost device = describe_device(scenario);
   const Optimizer optimizer = scenario.compute.optimizer;
   ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
   if (const ProfileSpec& profile = scenario.compute.profile) {

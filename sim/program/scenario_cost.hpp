@@ -6,8 +6,8 @@
 namespace lockstep::sim::program {
 
 /// Describes a GPU with the scenario's precision and efficiencies for the cost model.
-DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
-DeviceCost device_cost(const Scenario& scenario);
+DeviceCost describe_device(const ComputeSpec& compute, const GpuSpec& gpu);
+DeviceCost describe_device(const Scenario& scenario);
 /// Returns the costs of the layers of the scenario's model at a batch, by the roofline alone.
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);
 /// Returns these costs, scaled to the scenario's rates or by its time factor, with recomputation in the backward pass.

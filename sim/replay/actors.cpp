@@ -140,7 +140,7 @@ class ActorReplayer {
     if (seconds > 0) runtime_->sleep(seconds);
   }
 
-  // Messages between actors of one place take no time.
+  // A message between two actors on the same GPU, or in the memory of the same node, takes no time.
   void send(int self, int to, const Message& message) {
     note_sending(self, to, message);
     if (!(places_[to_index(self)] == places_[to_index(to)]))

@@ -28,7 +28,7 @@ double InFlight::end_s(int gpu, double start_s, double seconds) const {
   double now_s = start_s, left_s = seconds;
   for (const Collective& collective : collectives_) {
     if (collective.starts_s[to_index(gpu)] >= now_s + left_s) break;
-    if (collective.ends_s[to_index(gpu)] > now_s) work_during(collective, gpu, 1, &now_s, &left_s);
+    if (collective.ends_s[to_index(gpu)] > now_s) advance_through(collective, gpu, 1, &now_s, &left_s);
   }
   return now_s + left_s;
 }
@@ -47,7 +47,7 @@ void InFlight::advance(int first, int end, double work_s, const std::vector<doub
       if (collective.latest_end_s <= earliest_s) continue;
       if (collective.earliest_start_s >= earliest_s && collective.earliest_start_s >= (now_s + left_s).maxCoeff())
         break;
-      work_during(collective, from, count, now_s.data(), left_s.data());
+      advance_through(collective, from, count, now_s.data(), left_s.data());
     }
     now_s += left_s;
   }
@@ -55,7 +55,7 @@ void InFlight::advance(int first, int end, double work_s, const std::vector<doub
 
 // Each GPU works until the collective begins, then more slowly until it ends, at most until nothing is left. The groups
 // of GPUs are so small that the compiler keeps all of their values in registers.
-void InFlight::work_during(const Collective& collective, int from, int count, double* now_s, double* left_s) {
+void InFlight::advance_through(const Collective& collective, int from, int count, double* now_s, double* left_s) {
   constexpr int kGroup = 8;
   const double slows = collective.slows, speed = 1 / slows;
   const auto work = [&](const auto& starts_s, const auto& ends_s, auto&& now, auto&& left) {

@@ -38,7 +38,9 @@ class InFlight {
     std::vector<double> starts_s, ends_s;  // by GPU
     double earliest_start_s, latest_end_s, slows;
   };
-  static void work_during(const Collective& collective, int from, int count, double* now_s, double* left_s);
+  /// Works until the collective has ended or no work is left, on `count` GPUs from `from` on. Advances now_s and
+  /// reduces left_s, the work that is left.
+  static void advance_through(const Collective& collective, int from, int count, double* now_s, double* left_s);
 
   std::vector<Collective> collectives_;
 };

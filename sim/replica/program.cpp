@@ -119,31 +119,33 @@ class Builder {
   // Adds computing and the exchanges that follow or overlap it, on the passes' stream and on others. Returns the last
   // work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
-    TrafficList behind, beside, rings, routed;  // two rings if the forward pass is recomputed
+    // Exchanges by the computing that they overlap. If the forward pass is recomputed, during_attention has two rings.
+    TrafficList following, during_gemms, during_attention, during_piece;
     for (const Traffic& traffic : piece.traffic)
       if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
-        rings.push_back(traffic);
+        during_attention.push_back(traffic);
       else if (traffic.group == TrafficGroup::expert && job_.spec.expert_overlap)
-        routed.push_back(traffic);
+        during_piece.push_back(traffic);
       else
-        (traffic.is_beside_products ? beside : behind).push_back(traffic);
-    const int arrived = exchange_all(routed, stage, kExperts, after);
-    const OverlapSeconds overlap = overlap_of(job_.spec, piece.seconds, !rings.empty(), !beside.empty());
-    const double slowed_s = slowed_by_experts_s(job_.spec, links_.seconds(routed));
+        (traffic.is_beside_products ? during_gemms : following).push_back(traffic);
+    const int arrived = exchange_all(during_piece, stage, kExperts, after);
+    const OverlapSeconds overlap =
+        overlap_of(job_.spec, piece.seconds, !during_attention.empty(), !during_gemms.empty());
+    const double slowed_s = slowed_by_experts_s(job_.spec, links_.seconds(during_piece));
     const double alone_s = piece.seconds.compute_s - overlap.attention_s - overlap.products_s;
     int last = compute(stage, name, alone_s + slowed_s, after);
-    if (!beside.empty()) {
-      const int sent = exchange_all(beside, stage, kGroups, {last});
+    if (!during_gemms.empty()) {
+      const int sent = exchange_all(during_gemms, stage, kGroups, {last});
       last = compute(stage, "products", overlap.products_s, {last});
       last = compute(stage, "products", 0, known({last, sent}));
     }
-    if (!rings.empty()) {
-      const int turned = exchange_all(rings, stage, kRing, {last});
+    if (!during_attention.empty()) {
+      const int turned = exchange_all(during_attention, stage, kRing, {last});
       last = compute(stage, "attention", overlap.attention_s, {last});
       last = compute(stage, "attention", 0, known({last, turned}));
     }
     if (arrived >= 0) last = compute(stage, "experts", 0, {last, arrived});
-    const int sent = exchange_all(behind, stage, kGroups, {last});
+    const int sent = exchange_all(following, stage, kGroups, {last});
     return sent >= 0 ? sent : last;
   }
 

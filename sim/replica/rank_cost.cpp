@@ -273,7 +273,7 @@ double update_on_host_s(const Scenario& scenario, const SplitJob& job, double pa
   const double gradient = job.traffic.gradient_bytes, weight = job.traffic.weight_bytes;
   const double arrays =
       model::update_arrays(scenario.compute.optimizer).passes() * scenario.compute.update_element_bytes() -
-      device_cost(scenario).saved_update_bytes;
+      describe_device(scenario).saved_update_bytes;
   const double gradients_s = std::max(0.0, gradient * parameters / to_host - backward_s);
   const double update_s = (arrays + gradient + weight) * parameters * ranks / host_memory;
   return gradients_s + std::max(update_s, weight * parameters / to_host);
@@ -316,7 +316,7 @@ std::shared_ptr<const RankSeconds> RankSecondsOfSplits::at(const SplitJob& job) 
 }
 
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
-  DeviceCost device = device_cost(scenario);
+  DeviceCost device = describe_device(scenario);
   device.cast_bytes_per_parameter = 0;
   device.fused_sum_bytes_per_parameter = adds_gradients_in_gemms(job) ? gradient_sum_bytes(job) : 0;
   const int batch = job.spec.micro_batch;
@@ -390,7 +390,7 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   const double kept = kept_parameters(job, stage);
   if (job.spec.offloads_optimizer) return update_on_host_s(scenario, job, kept, last_backward_s(job, seconds, stage));
   const ParallelSpec& spec = job.spec;
-  const DeviceCost device = device_cost(scenario);
+  const DeviceCost device = describe_device(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
   int adapters = 0;  // two matrices for each frozen matrix with an adapter
   for (int layer = 0; layer < job.shape.layers; ++layer) {

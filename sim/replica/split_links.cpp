@@ -363,7 +363,7 @@ SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const P
                             order.ranks());
 }
 
-double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbation) const {
+double SplitLinks::seconds_of_one(const Traffic& traffic, const Perturbation& perturbation) const {
   const GroupLinks& links = of(traffic.group);
   switch (traffic.kind) {
     case TrafficKind::send:
@@ -384,7 +384,7 @@ double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbati
 
 double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbation) const {
   if (traffic.ranks == 1 || traffic.bytes <= 0) return 0;
-  return traffic.times * (traffic.host_s * perturbation.latency + once_s(traffic, perturbation));
+  return traffic.times * (traffic.host_s * perturbation.latency + seconds_of_one(traffic, perturbation));
 }
 
 double SplitLinks::slowdown(const Traffic& traffic) const {

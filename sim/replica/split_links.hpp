@@ -88,7 +88,8 @@ class SplitLinks {
   const GroupLinks& of(TrafficGroup group) const { return links_.at(group); }
 
  private:
-  double once_s(const Traffic& traffic, const Perturbation& perturbation) const;
+  /// Returns the seconds of one repetition, without the time on the processor.
+  double seconds_of_one(const Traffic& traffic, const Perturbation& perturbation) const;
 
   std::map<TrafficGroup, GroupLinks> links_;
   bool is_nccl_;

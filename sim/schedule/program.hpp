@@ -27,7 +27,7 @@ struct Part {
 using Parts = std::shared_ptr<const std::vector<Part>>;
 
 // A piece of work. `copy` brings input to the GPU. `host` is time in parallel with computation, such as staging or a
-// server's CPU.
+// server's CPU. If a field's comment begins with kinds of work and a colon, only these use it.
 struct Work {
   enum class Kind { compute, copy, collective, host };
   /// The source of a copy. `host_memory` (to the GPU of the socket) and `file_server` (to the memory of the GPU's node)
@@ -42,8 +42,8 @@ struct Work {
   double crowding = 1;            ///< compute, closed form: slowdown while other streams compute
   int draw = 0;                   ///< compute: index of its jitter factor in the iteration, below Program::draws
   int plan = -1;                  ///< collective: index in Program::plans
-  Source source = Source::aside;  ///< copy
-  std::int64_t bytes = 0;         ///< copy over links
+  Source source = Source::aside;  ///< copy: where the input comes from
+  std::int64_t bytes = 0;         ///< copy: bytes, if it shares the cluster's links
   double slows = 1;               ///< collective: slowdown of the GPU's compute work (in_flight.hpp)
   std::vector<int> after;         ///< indices of earlier work that must end before, on the same GPU
   Parts parts;

@@ -32,7 +32,7 @@ SSgdIterations::SSgdIterations(Enqueue& gpu, const model::Graph& graph, const Mo
   rest_ = backward_segment(graph, cost, layer, 0);
 }
 
-int SSgdIterations::start_step(int step_before, int work_before) {
+int SSgdIterations::add_forward_pass(int step_before, int work_before) {
   std::vector<int> inputs{input_.next(step_before)};
   if (work_before >= 0) inputs.push_back(work_before);
   const int forward = gpu_.compute(kCompute, "forward", forward_.seconds, inputs, forward_.parts);
@@ -53,10 +53,10 @@ int SSgdIterations::add_iteration(int work_before) {
   gpu_.begin_iteration();
   int step_before = work_before;
   for (int step = 1; step < options_.accumulation; ++step) {
-    start_step(step_before, work_before);
+    add_forward_pass(step_before, work_before);
     step_before = gpu_.compute(kCompute, "backward", whole_backward_.seconds, {}, whole_backward_.parts);
   }
-  start_step(step_before, work_before);
+  add_forward_pass(step_before, work_before);
 
   const bool exchanges = options_.gpus > 1;
   std::vector<int> ready, summed;

@@ -44,7 +44,8 @@ class SSgdIterations {
   int add_iteration(int work_before);
 
  private:
-  int start_step(int step_before, int work_before);
+  /// Adds the wait for input and the forward pass of a micro-step; returns the latter.
+  int add_forward_pass(int step_before, int work_before);
   double copy_s(const Bucket& bucket) const;
   int copy_bucket(const Bucket& bucket, const std::vector<int>& after);
 

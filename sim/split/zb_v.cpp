@@ -24,7 +24,7 @@ class FoldedOrder {
   StageOps take() { return std::move(ops_); }
 
  private:
-  // Adds the pass unless its micro-batch does not exist, as in a pipeline that is not full.
+  // Skips micro-batches that do not exist: zb_v() orders the passes of at least 2 stages - 1 micro-batches.
   void add(Pass pass, int chunk, int micro_batch) {
     if (micro_batch < micro_batches_) ops_.push_back({pass, micro_batch, chunk});
   }

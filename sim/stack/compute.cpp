@@ -72,7 +72,7 @@ std::vector<RateSpec> best_rates(std::vector<MeasuredRun> rates, int gpus, int b
 
 double roofline_s(const StackModel& m, const ComputeSpec& compute, const model::Graph& graph, double launch_s,
                   int batch) {
-  DeviceCost device = device_cost(compute, m.gpu->spec);
+  DeviceCost device = describe_device(compute, m.gpu->spec);
   device.launch_s = launch_s;
   return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
@@ -295,7 +295,8 @@ Speeds speeds_of_sequences(StackModel& m) {
   if (m.stack->cuda_graphs) {
     speeds.launch_s = m.constant({"kernel launch/graphs"});
   } else {
-    // The launch cost while the queue is full. If the GPU empties the queue, it waits for the processor.
+    // While the stream has queued kernels, each costs launch_s. If the queue runs empty, the GPU waits for the processor,
+    // which enqueues a kernel in host_launch_s.
     speeds.launch_s = kLaunchOnBusyStream_s;
     speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
   }
@@ -407,7 +408,7 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
 }
 
 double iteration_s(StackModel& m, const ComputeSpec& compute, int batch) {
-  return roofline_cost(graph_of(m), device_cost(compute, m.gpu->spec), compute.optimizer, batch).iteration_s();
+  return roofline_cost(graph_of(m), describe_device(compute, m.gpu->spec), compute.optimizer, batch).iteration_s();
 }
 
 // Computes GEMMs in single precision if the job's precision is slower. Libraries that may use TF32 choose single

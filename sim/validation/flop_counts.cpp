@@ -28,7 +28,8 @@ double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
                                                  : 0;
 }
 
-// Counts the multiply-adds of GEMMs whose weights are frozen, so that they need no weight gradients.
+// With adapters, the weights of all linear and expert layers are frozen. Returns the multiply-adds of the weight
+// gradients that are therefore not computed.
 double frozen_macs(const model::Graph& graph) {
   double macs = 0;
   for (const model::Layer& layer : graph.layers)

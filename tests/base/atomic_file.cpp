@@ -140,12 +140,12 @@ TEST_CASE("What a writer that was killed has left is removed, and no other file"
                                            "a.part" + gone + "-0.part" + gone + "-0",
                                            "a.partial"};
   for (const std::string& other : others) folder.write(other, "other");
-  CHECK(remove_left_parts(path) == 3);
+  CHECK(remove_leftover_files(path) == 3);
   CHECK(folder.files() == 1 + others.size());
   for (const std::string& other : others) CHECK(read_file(folder.path(other)) == "other");
   CHECK(read_file(path) == "old");
-  CHECK(remove_left_parts(path) == 0);
-  CHECK(remove_left_parts(folder.path("none/a")) == 0);
+  CHECK(remove_leftover_files(path) == 0);
+  CHECK(remove_leftover_files(folder.path("none/a")) == 0);
 }
 
 TEST_CASE("A writer that has ended and that nobody has waited for yet is gone, one that sleeps is not") {
@@ -156,11 +156,11 @@ TEST_CASE("A writer that has ended and that nobody has waited for yet is gone, o
     ::_exit(0);
   }
   folder.write("a.part" + std::to_string(child) + "-0", "half");
-  CHECK(remove_left_parts(folder.path("a")) == 0);
+  CHECK(remove_leftover_files(folder.path("a")) == 0);
   ::kill(child, SIGKILL);
   siginfo_t info = {};
   REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
-  CHECK(remove_left_parts(folder.path("a")) == 1);
+  CHECK(remove_leftover_files(folder.path("a")) == 1);
   CHECK(folder.files() == 0);
   ::waitpid(child, nullptr, 0);
 }
@@ -171,7 +171,7 @@ TEST_CASE("Parts are removed where a link leads to, where they are written") {
   const std::string link = folder.path("link");
   REQUIRE(::symlink("far/a", link.c_str()) == 0);
   killed_while_writing(link);
-  CHECK(remove_left_parts(link) == 1);
+  CHECK(remove_leftover_files(link) == 1);
   CHECK(end_of_links(link) == std::filesystem::canonical(folder.path("far/a")).string());
   CHECK(end_of_links(folder.path("new")) == folder.path("new"));
 }

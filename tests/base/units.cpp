@@ -18,13 +18,13 @@ const Dimension kDimensions[] = {Dimension::time, Dimension::size, Dimension::ba
 double parsed(const std::string& text, Dimension dimension) {
   double value = std::numeric_limits<double>::quiet_NaN();
   INFO(text);
-  CHECK(parse_quantity(text, dimension, value) == "");
+  CHECK(parse_quantity_or_explain(text, dimension, value) == "");
   return value;
 }
 
 bool refused(const std::string& text, Dimension dimension) {
   double value = 42;
-  const std::string why = parse_quantity(text, dimension, value);
+  const std::string why = parse_quantity_or_explain(text, dimension, value);
   CHECK((value == 42) != why.empty());  // a refused text does not change the value
   return !why.empty();
 }

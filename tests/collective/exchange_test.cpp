@@ -25,7 +25,7 @@ TEST_CASE("all-reduce between hosts worked by hand") {
   host.reduction_bytes_per_s = 1e9;
   host.memory_bytes_per_s = 20e9;
   host.network_bytes_per_s = 2e9;
-  const Plan apart = host_all_reduce(host, 40'000'000);
+  const Plan apart = plan_host_all_reduce(host, 40'000'000);
   REQUIRE(apart.call);
   CHECK(apart.call->latency_s == Approx(60e-6));
   CHECK(apart.call->transfer_s == Approx(0.06));
@@ -33,10 +33,10 @@ TEST_CASE("all-reduce between hosts worked by hand") {
   // One node has two sockets. Two copies by a core of 6 GB/s run at 3 GB/s: 20 ms, plus the sums. With 1 process per
   // socket, more memory bandwidth would not help. With 5 GB/s per socket and 2 processes it is 1.25 GB/s: 48 ms.
   host.ranks_per_node = 4;
-  CHECK(host_all_reduce(host, 40'000'000).call->transfer_s == Approx(0.02 + 0.03));
+  CHECK(plan_host_all_reduce(host, 40'000'000).call->transfer_s == Approx(0.02 + 0.03));
   host.processes_per_socket = 2;
   host.memory_bytes_per_s = 5e9;
-  CHECK(host_all_reduce(host, 40'000'000).call->transfer_s == Approx(0.048 + 0.03));
+  CHECK(plan_host_all_reduce(host, 40'000'000).call->transfer_s == Approx(0.048 + 0.03));
   host.ranks = 1;
-  CHECK(host_all_reduce(host, 40'000'000).phases.empty());
+  CHECK(plan_host_all_reduce(host, 40'000'000).phases.empty());
 }

@@ -121,7 +121,7 @@ TEST_CASE("no catalogued law is faster than its GPU's peak, and twice the tokens
     const KernelLaws of_gpu = catalogue.kernel_laws_of(gpu);
     for (KernelPrecision precision :
          {KernelPrecision::bf16, KernelPrecision::fp8, KernelPrecision::fp8_block, KernelPrecision::nvfp4}) {
-      if (of_gpu.peaks().flops(precision) <= 0) continue;
+      if (of_gpu.peaks().peak_flop_per_s(precision) <= 0) continue;
       const ScaledKernelLaw law = of_gpu.find(kernel_law_name(KernelKind::gemm, "", precision));
       if (law.law == nullptr) continue;
       ++laws;
@@ -129,7 +129,7 @@ TEST_CASE("no catalogued law is faster than its GPU's peak, and twice the tokens
         GemmShape shape{power_of_two(8, 14), power_of_two(8, 15), power_of_two(8, 15)};
         const KernelWork work = gemm_work(shape, precision);
         const double once = of_gpu.time(law, work).seconds;
-        CHECK(once >= work.flop / of_gpu.peaks().flops(precision));
+        CHECK(once >= work.flop / of_gpu.peaks().peak_flop_per_s(precision));
         shape.m *= 2;
         const double ratio = of_gpu.time(law, gemm_work(shape, precision)).seconds / once;
         double& worst_ratio = law.carried != Carried::no ? worst_carried : worst_own;

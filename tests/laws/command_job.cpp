@@ -121,7 +121,7 @@ struct PassTimes {
 
 double attention_s(const sim::Workload& run) {
   const sim::Scenario& scenario = run.scenario;
-  sim::DeviceCost device = sim::device_cost(scenario);
+  sim::DeviceCost device = sim::describe_device(scenario);
   device.host_launch_s = 0;
   const sim::ModelCost cost = sim::roofline_cost(scenario.model, device, scenario.compute.optimizer, run.batch_per_gpu);
   double seconds = 0;

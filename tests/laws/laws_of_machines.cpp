@@ -23,7 +23,7 @@ double samples_per_s(const Json& scenario) {
 void multiply(Json& quantity, Dimension dimension, double factor) {
   Json& text = quantity.is_object() ? quantity.at("value") : quantity;
   double value = 0;
-  parse_quantity(text.get<std::string>(), dimension, value);
+  parse_quantity_or_explain(text.get<std::string>(), dimension, value);
   const char* const unit = dimension == Dimension::time ? " s" : dimension == Dimension::bandwidth ? " B/s" : " FLOP/s";
   text = formatted("%.17g", factor * value) + unit;
 }

@@ -23,9 +23,9 @@ sim::Scenario in_precision(const std::string& precision, const Json& peaks) {
 
 TEST_CASE("products are in eight or four bits, and what stays in half precision has its peak") {
   const Json peaks{{"bf16", "100 TFLOP/s"}, {"fp8", "200 TFLOP/s"}, {"fp4", "400 TFLOP/s"}};
-  const sim::DeviceCost half = sim::device_cost(in_precision("bf16", peaks)),
-                        eight = sim::device_cost(in_precision("fp8", peaks)),
-                        four = sim::device_cost(in_precision("fp4", peaks));
+  const sim::DeviceCost half = sim::describe_device(in_precision("bf16", peaks)),
+                        eight = sim::describe_device(in_precision("fp8", peaks)),
+                        four = sim::describe_device(in_precision("fp4", peaks));
   CHECK(half.peak_flops < eight.peak_flops);
   CHECK(eight.peak_flops < four.peak_flops);
   CHECK(four.peak_flops == 400e12);

@@ -31,16 +31,16 @@ TEST_CASE("a GPT by its shape has 12 L h^2 parameters, its table and what norms 
 TEST_CASE("another length of sequence is another model of the same parameters") {
   const sim::ModelEntry& entry = *catalogue().models.named("llama3_8b");
   sim::OwnModels& models = *catalogue().own_models;
-  const auto own = sim::at_sequence(entry, 2048, models);
+  const auto own = sim::find_with_sequence(entry, 2048, models);
   REQUIRE(own != nullptr);
-  CHECK(sim::at_sequence(entry, 2048, models) == own);
+  CHECK(sim::find_with_sequence(entry, 2048, models) == own);
   sim::OwnModels others;
-  CHECK(sim::at_sequence(entry, 2048, others) != own);
+  CHECK(sim::find_with_sequence(entry, 2048, others) != own);
   CHECK(own->entry.id == "llama3_8b@2048");
   CHECK(own->entry.tokens == 2048);
   CHECK(own->graph.parameter_count() == model::zoo_graph("llama3_8b").parameter_count());
   CHECK(own->graph.macs() < model::zoo_graph("llama3_8b").macs() / 4);
-  CHECK(sim::at_sequence(*catalogue().models.named("gpt2"), 4096, models) == nullptr);  // 1024 learned positions
+  CHECK(sim::find_with_sequence(*catalogue().models.named("gpt2"), 4096, models) == nullptr);  // 1024 learned positions
 }
 
 TEST_CASE("operations per second are samples per second, counted as sources do") {

@@ -57,7 +57,7 @@ std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
 // The same cluster, whose nodes are said to differ.
 Cluster link_by_link(const ClusterSpec& spec, int gpus) {
   Cluster cluster(spec, gpus);
-  cluster.bundle_messages_of_node(0, 1);
+  cluster.divide_bandwidth_of_node(0, 1);
   return cluster;
 }
 

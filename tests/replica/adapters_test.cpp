@@ -100,7 +100,7 @@ TEST_CASE("AutoGPTQ makes a matrix whole in five kernels, in the forward pass an
   Json gptq = plain, repeated_gptq = repeated;
   gptq["frozen_weights"] = repeated_gptq["frozen_weights"] = "gptq";
   const sim::Scenario scenario = split_of(plain, 4);
-  const auto device = sim::device_cost(scenario);
+  const auto device = sim::describe_device(scenario);
   const sim::Block first = sim::blocks_of(scenario.model).blocks.front();
   double pass_s = 0;
   for (int i = first.first_layer; i <= first.last_layer; ++i)
@@ -136,7 +136,7 @@ TEST_CASE(
   nf4["frozen_weights"] = repeated_nf4["frozen_weights"] = "nf4";
   repeated["recompute"] = repeated_nf4["recompute"] = "full";
   const sim::Scenario scenario = split_of(adapters, 4);
-  const auto device = sim::device_cost(scenario);
+  const auto device = sim::describe_device(scenario);
   const sim::Block first = sim::blocks_of(scenario.model).blocks.front();
   double pass_s = 0;
   for (int i = first.first_layer; i <= first.last_layer; ++i) {

@@ -18,21 +18,21 @@ namespace {
 // 4 (the count of good steps begins anew); good: 4; good: 8.
 TEST_CASE("A loss scale by hand") {
   sync::LossScale scale({8, 2, 16});
-  scale.good_step();
+  scale.count_good_step();
   CHECK(scale.value() == 8);
-  scale.good_step();
+  scale.count_good_step();
   CHECK(scale.value() == 16);
-  scale.good_step();
-  scale.good_step();
+  scale.count_good_step();
+  scale.count_good_step();
   CHECK(scale.value() == 16);
   scale.overflow();
   CHECK(scale.value() == 8);
-  scale.good_step();
+  scale.count_good_step();
   scale.overflow();
   CHECK(scale.value() == 4);
-  scale.good_step();
+  scale.count_good_step();
   CHECK(scale.value() == 4);
-  scale.good_step();
+  scale.count_good_step();
   CHECK(scale.value() == 8);
   CHECK(scale.overflows() == 2);
   for (int i = 0; i < 10; ++i) scale.overflow();
