@@ -328,14 +328,18 @@ std::string assumed_text(const std::vector<Machine>& machines) {
   return text.empty() ? "" : kNotGiven + text;
 }
 
+void add_assumed(const std::string& lines, ReadJobPlan& result) {
+  if (!lines.empty()) result.assumed += (result.assumed.empty() ? kNotGiven : "") + lines;
+}
+
 // Says that the times are of the training alone, if `simulate job` would count interruptions.
-std::string uncounted_calendar_text(const std::vector<Machine>& machines, bool is_first) {
+std::string uncounted_calendar_text(const std::vector<Machine>& machines) {
   const bool has_interruptions = std::any_of(machines.begin(), machines.end(), [](const Machine& machine) {
     return machine.samples > 0 && has_calendar(machine.question);
   });
   if (!has_interruptions) return "";
   const std::optional<Assumption>& factor = machines.front().over_fastest;
-  return std::string(is_first ? kNotGiven : "") + "  interruptions none (not stated; --failures counts them" +
+  return "  interruptions none (not stated; --failures counts them" +
          (factor ? ", and the factor " + short_number(factor->value.get<double>()) +
                        " that a training's calendar time has over the fastest split"
                  : "") +
@@ -357,8 +361,7 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
     ReadJobPlan result = read_job_plan(with_nodes, catalogue);
     std::vector<std::string> numbers;
     for (const int nodes : kUsualNodes) numbers.push_back(std::to_string(nodes));
-    result.assumed += (result.assumed.empty() ? kNotGiven : "") + "  nodes " + joined(numbers) +
-                      " (not stated; --nodes or --gpus compares others)\n";
+    add_assumed("  nodes " + joined(numbers) + " (not stated; --nodes or --gpus compares others)\n", result);
     return result;
   }
   check_words(words);
@@ -402,17 +405,17 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
     if (const auto& calendar = machines.front().calendar) {
       if (const auto& factor = machines.front().over_fastest) {
         failures["calendar_factor"] = {{"value", factor->value}, {"kind", factor->kind}, {"source", factor->source}};
-        result.assumed += (result.assumed.empty() ? kNotGiven : "") + "  calendar_factor " +
-                          short_number(factor->value.get<double>()) + " (" + factor->kind + ": " + factor->source +
-                          ")\n";
+        add_assumed("  calendar_factor " + short_number(factor->value.get<double>()) + " (" + factor->kind + ": " +
+                        factor->source + ")\n",
+                    result);
       }
       failures["calendar_low"] = fitted_factor(calendar->low);
       failures["calendar_high"] = fitted_factor(calendar->high);
     }
-    result.assumed += (result.assumed.empty() ? kNotGiven : "") + failures_text(failures);
+    add_assumed(failures_text(failures), result);
     plan["failures"] = failures;
   } else {
-    result.assumed += uncounted_calendar_text(machines, result.assumed.empty());
+    add_assumed(uncounted_calendar_text(machines), result);
   }
   return result;
 }

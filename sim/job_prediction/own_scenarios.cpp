@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/job_prediction/replica_search.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::job_prediction {
@@ -119,10 +120,8 @@ void add_own_scenario(JobPrediction& predicted, JobPrediction own, const std::ve
 }
 
 bool has_other_replicas(const JobPrediction& own, const JobPrediction& predicted) {
-  const Job &a = own.question.job, &b = predicted.question.job;
   return own.question.has_whole_replicas && predicted.question.has_whole_replicas &&
-         (a.exchange != b.exchange || a.recomputes_blocks != b.recomputes_blocks || a.accumulation != b.accumulation ||
-          (own.question.batches.empty() && a.batch_per_gpu != b.batch_per_gpu));
+         !is_same_choice(own.question.job, predicted.question.job, !own.question.batches.empty());
 }
 
 std::vector<std::string> add_variants(const JobPrediction& predicted,

@@ -144,14 +144,13 @@ JobQuestion choose_on(int gpus, const JobQuestion& question, const std::string& 
   return ReplicaSearch(asked, replicas, catalogue).fastest();
 }
 
-// True if one scenario can have both choices. The batch of a GPU may differ if a global batch is given.
+}  // namespace
+
 bool is_same_choice(const Job& a, const Job& b, bool has_global_batch) {
   return a.exchange == b.exchange && a.recomputes_blocks == b.recomputes_blocks &&
          std::max(1, a.accumulation) == std::max(1, b.accumulation) &&
          (has_global_batch || a.batch_per_gpu == b.batch_per_gpu);
 }
-
-}  // namespace
 
 JobQuestion choose_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue) {
   if (question.lists_splits)

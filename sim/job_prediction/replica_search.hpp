@@ -15,4 +15,7 @@ namespace lockstep::sim::job_prediction {
 /// support.
 JobQuestion choose_whole_replicas(const JobQuestion& question, const std::string& why, const Catalogue& catalogue);
 
+/// Whether one scenario can have both choices. With a global batch, the batch of a GPU may differ.
+bool is_same_choice(const Job& a, const Job& b, bool has_global_batch);
+
 }  // namespace lockstep::sim::job_prediction

@@ -10,6 +10,10 @@ constexpr int kFewTokens = 4096;  // tokens of a pass on a GPU; with fewer, laun
 const char* const kLittleWork = "little work";
 const char* const kMuchWork = "much work";
 
+const char* work_of_pass(std::int64_t batch, std::int64_t tokens, bool has_adapters) {
+  return has_adapters || batch * tokens < kFewTokens ? kLittleWork : kMuchWork;
+}
+
 bool is_sharded_or_split(const GivenSplit& split) {
   return split.values.sharding != ShardingStage::none || split.is_searched || split.divides_replicas();
 }
@@ -18,9 +22,8 @@ bool is_sharded_or_split(const GivenSplit& split) {
 // predicted better with many tokens per pass than with adapters or few tokens.
 std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityTask& task) {
   if (m.stack->is_followed() && is_sharded_or_split(m.job.split)) return {"sequences", "followed"};
-  const bool has_little_work =
-      m.job.split.task == kAdapters || std::int64_t{task.target.front().batch_per_gpu} * m.model->tokens < kFewTokens;
-  return {"sequences", "other", has_little_work ? kLittleWork : kMuchWork};
+  return {"sequences", "other",
+          work_of_pass(task.target.front().batch_per_gpu, m.model->tokens, m.job.split.task == kAdapters)};
 }
 
 // Transports of clouds differ from each other more than machines with InfiniBand do.
@@ -53,8 +56,7 @@ bool IntervalClass::has_fixed_width() const {
 void set_work_of_pass(const Workload& run, bool has_adapters, IntervalClass& interval_class) {
   std::string& last = interval_class.kinds.back();
   if (last != kLittleWork && last != kMuchWork) return;
-  const std::int64_t tokens = std::int64_t{run.batch_per_gpu} * run.scenario.model.tokens;
-  last = has_adapters || tokens < kFewTokens ? kLittleWork : kMuchWork;
+  last = work_of_pass(run.batch_per_gpu, run.scenario.model.tokens, has_adapters);
 }
 
 IntervalClass whole_training_class() {
