@@ -49,7 +49,7 @@ class TrainingKernels {
   bool has_experts(bool is_gated) const { return (is_gated ? gated_experts_ : plain_experts_) != nullptr; }
 
   /// Returns the seconds of a GEMM without casts. `is_half`: in half precision, even if other GEMMs use another one.
-  /// `added_bytes`: further traffic to memory during the GEMM, such as that of a sum to which it adds its result.
+  /// `added_bytes`: other bytes that the GEMM reads and writes while it computes, such as a sum to which it adds.
   double product_s(const GemmShape& shape, bool is_half, double added_bytes = 0) const;
   /// Returns the seconds of fused attention's forward pass, with `queries` tokens over shape.keys.
   double attention_s(const model::AttentionShape& shape, int queries, int batch) const;

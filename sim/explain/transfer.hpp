@@ -18,7 +18,7 @@ bool is_infiniband(const NetworkEntry& network);
 double payload_share(const std::string& link_type, int mtu_bytes);
 
 /// Reads the measurements of a file. Tests that differ in direction, NIC, link type, MTU, queue pairs or ports are
-/// separate. `network` is a text of network_grammar.hpp, of which one port is compared. Throws InputError if the network
+/// separate. `network` is written as in network_grammar.hpp; one of its ports is compared. Throws InputError if the network
 /// is unknown, has no RDMA or contradicts the file's link type. Also throws it if a measured bandwidth exceeds what a
 /// port can carry, or if the file has no size that can be compared.
 std::vector<MeasuredCollective> measured_transfers(const std::string& text, const std::string& file,

@@ -20,7 +20,7 @@ struct FailureSpec {
   std::optional<double> checkpoint_interval_s;          ///< none: the best interval
   std::optional<Availability> availability;             ///< of spot nodes; none: nodes are always available
   double calendar_factor = 1;                           ///< on the time of the iterations
-  /// Least 80 % interval of the calendar time, over the prediction; none: that of the iterations.
+  /// The 80 % interval of the calendar time, divided by the prediction, is at least this wide; none: as for iterations.
   std::optional<double> calendar_low, calendar_high;
 };
 

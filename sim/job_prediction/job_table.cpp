@@ -109,7 +109,7 @@ int largest_in_node(const JobPrediction& predicted) {
   return largest;
 }
 
-// Describes the choice of whole replicas for each scenario, that of the fewest GPUs first.
+// Describes the choices of whole replicas, a line for each scenario. The fewest GPUs come first.
 std::string replicas_text(const JobPrediction& predicted) {
   std::map<int, std::string> texts;
   for (const JobPrediction& own : predicted.own_scenarios)

@@ -4,7 +4,8 @@
 
 namespace lockstep::sim::launch {
 
-/// Arguments have gradient_accumulation_steps, too. This key tells that of DeepSpeed's configuration from them.
+/// The key under which DeepSpeed's gradient_accumulation_steps is kept, because the program's arguments have a key of
+/// that name, too.
 inline constexpr const char* kAccumulationOfDeepspeed = "deepspeed gradient_accumulation_steps";
 
 /// Throws InputError with both places if the numbers of arguments and configuration differ, or if the global batch is

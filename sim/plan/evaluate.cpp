@@ -177,7 +177,7 @@ void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
   o.interruptions = mean.interruptions;
   o.spot_interruptions = mean.spot_interruptions;
   o.time_s = mean.wall_s;
-  // The interval is at least as wide as that of the iterations.
+  // With failures, the interval is at least as wide as without them.
   o.time_s_low = std::min(training(o.time_s_low).shortest_s, mean.shortest_s * spec.calendar_low.value_or(1));
   o.time_s_high = std::max(training(o.time_s_high).longest_s, mean.longest_s * spec.calendar_high.value_or(1));
 }
