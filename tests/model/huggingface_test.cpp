@@ -278,6 +278,35 @@ TEST_CASE("what a configuration leaves out stands in with its class's default, a
   CHECK(!sparse.has_experts(3));
 }
 
+TEST_CASE("windows repeat by a number, by letters or as listed") {
+  const auto spec = [](const std::string& text) { return read(text).spec; };
+  const TransformerSpec command = spec(R"({"model_type": "cohere2"})");
+  CHECK(command.window_of(2) == 4096);
+  CHECK(command.window_of(3) == 0);
+  CHECK(command.unturned_every == 4);
+  const TransformerSpec letters = spec(R"({"model_type": "exaone4", "sliding_window_pattern": "LLG"})");
+  CHECK(letters.window_of(1) == 4096);
+  CHECK(letters.window_of(2) == 0);
+  CHECK(letters.window_of(31) == 0);  // the last one has no window
+  CHECK(letters.unturned_every == 3);
+  CHECK(spec(R"({"model_type": "exaone4", "sliding_window": null})").unturned_every == 0);
+  CHECK(problem(R"({"model_type": "exaone4", "sliding_window_pattern": "LX"})") != "");
+  CHECK(spec(R"({"model_type": "dots1", "sliding_window": 512, "max_window_layers": 60})").window_of(61) == 512);
+}
+
+TEST_CASE("layers with experts begin and end where the configuration says") {
+  const TransformerSpec ernie = read(R"({"model_type": "ernie4_5_moe", "moe_layer_start_index": 2,
+      "moe_layer_interval": 2, "moe_layer_end_index": 5})")
+                                    .spec;
+  for (int layer = 0; layer < ernie.layers; ++layer) CHECK(ernie.has_experts(layer) == (layer == 3 || layer == 5));
+  CHECK(!read(R"({"model_type": "deepseek"})").spec.has_experts(1));
+  const TransformerSpec deepseek = read(R"({"model_type": "deepseek", "n_routed_experts": 64, "num_experts_per_tok": 6,
+      "first_k_dense_replace": 1})")
+                                       .spec;
+  CHECK(!deepseek.has_experts(0));
+  CHECK(deepseek.has_experts(1));
+}
+
 TEST_CASE("what is not understood is refused by name") {
   CHECK(problem(R"({"model_type": "lama"})")
             .find("config.json: /model_type: architecture \"lama\" is unknown; allowed: llama, mistral, ") == 0);

@@ -111,6 +111,72 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("opt_175b") == Approx(175e9).epsilon(0.005));
 }
 
+TEST_CASE("models of further publishers have the parameters of their checkpoints") {
+  const auto total = [](const std::string& name) { return zoo_graph(name).parameter_count(); };
+  // Equal to the parameter: "safetensors" on each model's page, BloombergGPT's paper, Table 4.
+  CHECK(total("exaone_3_5_7_8b") == 7'818'448'896);
+  CHECK(total("command_r_35b") == 34'980'831'232);
+  CHECK(total("deepseek_7b") == 6'910'365'696);
+  CHECK(total("deepseek_moe_16b") == 16'375'728'128);
+  CHECK(total("deepseek_coder_33b") == 33'342'991'360);
+  CHECK(total("chatglm3_6b") == 6'243'584'000);
+  CHECK(total("bloomberggpt_50b") == 50'558'868'480);
+  CHECK(total("bloom_1b1") == 1'065'314'304);
+  CHECK(total("bloom_1b7") == 1'722'408'960);
+  CHECK(total("bloom_3b") == 3'002'557'440);
+  CHECK(total("gpt_neo_1b3") == 1'315'575'808);
+  CHECK(total("gpt_neo_2b7") == 2'651'307'520);
+  CHECK(total("opt_125m") == 125'239'296);
+  CHECK(total("opt_2b7") == 2'651'596'800);
+  CHECK(total("pythia_70m") == 70'426'624);
+  CHECK(total("codellama_7b") == 6'738'546'688);
+  CHECK(total("mistral_small_24b") == 23'572'403'200);
+  CHECK(total("mistral_large_123b") == 122'610'069'504);
+  CHECK(total("qwen1_5_moe_a2_7b") == 14'315'784'192);
+  CHECK(total("qwen3_coder_480b") == 480'154'875'392);
+  CHECK(total("granite3_2b") == 2'533'531'648);
+  CHECK(total("granite3_8b") == 8'170'848'256);
+  CHECK(total("internlm2_7b") == 7'737'708'544);
+  CHECK(total("internlm2_20b") == 19'861'149'696);
+  CHECK(total("baichuan_7b") == 7'000'559'616);
+  CHECK(total("yi_9b") == 8'829'407'232);
+  CHECK(total("phi1_5") == 1'418'270'720);
+  CHECK(total("phi3_5_moe") == 41'873'153'344);
+  CHECK(total("stablelm_3b") == 2'795'443'200);
+  CHECK(total("stablelm2_1_6b") == 1'644'515'328);
+  CHECK(total("dbrx_132b") == 131'596'523'520);
+  CHECK(total("t5_v1_1_xxl") == 11'135'332'352);
+  CHECK(total("mt5_xl") == 3'742'619'648);
+  // Rounded, as the names or papers give them.
+  CHECK(total("exaone_3_5_2_4b") == Approx(2.41e9).epsilon(0.005));
+  CHECK(total("exaone_3_5_32b") == Approx(32.0e9).epsilon(0.005));
+  CHECK(total("exaone4_32b") == Approx(32.0e9).epsilon(0.005));
+  CHECK(total("codellama_70b") == Approx(69.0e9).epsilon(0.005));
+  CHECK(total("olmo_1b") == Approx(1.18e9).epsilon(0.005));
+  CHECK(total("olmo_7b") == Approx(6.89e9).epsilon(0.005));
+  CHECK(total("command_r7b") == Approx(8.03e9).epsilon(0.005));
+  CHECK(total("command_a_111b") == Approx(111e9).epsilon(0.005));
+  CHECK(total("ernie4_5_0_3b") == Approx(0.36e9).epsilon(0.01));
+  CHECK(total("ernie4_5_21b_a3b") == Approx(21.8e9).epsilon(0.01));
+  CHECK(total("ernie4_5_300b_a47b") == Approx(300e9).epsilon(0.01));
+  CHECK(total("apertus_8b") == Approx(8.05e9).epsilon(0.005));
+  CHECK(total("apertus_70b") == Approx(70.6e9).epsilon(0.005));
+  CHECK(total("afm_4_5b") == Approx(4.6e9).epsilon(0.01));
+  CHECK(total("dots_llm1") == Approx(142e9).epsilon(0.01));
+  CHECK(total("deepseek_67b") == Approx(67.4e9).epsilon(0.005));
+  CHECK(total("xglm_7_5b") == Approx(7.5e9).epsilon(0.005));
+  CHECK(total("glm_130b") == Approx(130e9).epsilon(0.015));
+  CHECK(total("mt_nlg_530b") == Approx(530e9).epsilon(0.005));
+  CHECK(total("turing_nlg_17b") == Approx(17.2e9).epsilon(0.005));
+  CHECK(total("qwen2_57b_a14b") == Approx(57.4e9).epsilon(0.005));
+  CHECK(total("mpt_30b") == Approx(30e9).epsilon(0.005));
+  CHECK(total("seed_oss_36b") == Approx(36.2e9).epsilon(0.005));
+  CHECK(total("minitron_4b") == Approx(4.19e9).epsilon(0.005));
+  CHECK(total("bart_large") == Approx(406e6).epsilon(0.005));
+  CHECK(total("distilbert_base") == Approx(67e6).epsilon(0.01));
+  CHECK(total("xlm_roberta_large") == Approx(560e6).epsilon(0.005));
+}
+
 TEST_CASE("Llama 3 8B by hand") {
   // Tables in and out 2 x 128256 x 4096; a layer: queries and output 2 x 4096^2, keys and values 2 x 4096 x 1024, the
   // network 3 x 4096 x 14336, two norms; the last norm.

@@ -61,7 +61,7 @@ LayerKind ConfigReader::activation_named(const std::string& key, const std::stri
       {"relu", LayerKind::relu},       {"gelu", LayerKind::gelu},         {"gelu_new", LayerKind::gelu},
       {"gelu_fast", LayerKind::gelu},  {"silu", LayerKind::silu},         {"gelu_pytorch_tanh", LayerKind::gelu},
       {"quick_gelu", LayerKind::gelu}, {"swish", LayerKind::silu},        {"gelu_python", LayerKind::gelu},
-      {"relu2", LayerKind::relu},      {"relu_squared", LayerKind::relu},
+      {"relu2", LayerKind::relu},      {"relu_squared", LayerKind::relu}, {"xielu", LayerKind::gelu},
   };
   const auto found = kinds.find(name);
   if (found != kinds.end()) return found->second;

@@ -90,6 +90,21 @@ TransformerSpec mpt(const ConfigReader& config);
 TransformerSpec phimoe(const ConfigReader& config);
 TransformerSpec dbrx(const ConfigReader& config);
 
+// Decoders of further publishers (further_decoders.cpp).
+TransformerSpec olmo(const ConfigReader& config);
+TransformerSpec exaone(const ConfigReader& config);
+TransformerSpec exaone4(const ConfigReader& config);
+TransformerSpec cohere2(const ConfigReader& config);
+TransformerSpec ernie4_5(const ConfigReader& config);
+TransformerSpec ernie4_5_moe(const ConfigReader& config);
+TransformerSpec apertus(const ConfigReader& config);
+TransformerSpec arcee(const ConfigReader& config);
+TransformerSpec hunyuan_dense(const ConfigReader& config);
+TransformerSpec dots1(const ConfigReader& config);
+TransformerSpec deepseek_v1(const ConfigReader& config);
+TransformerSpec chatglm(const ConfigReader& config);
+TransformerSpec xglm(const ConfigReader& config);
+
 // Configurations with Megatron-LM's keys (megatron.cpp).
 TransformerSpec megatron(const ConfigReader& config);
 

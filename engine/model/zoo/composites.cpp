@@ -18,6 +18,10 @@ const std::vector<Composed>& all_composed() {
           "text_config": {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12},
           "vision_config": {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 24,
           "patch_size": 14}})"},
+      {"clip_vit_l14_336", "CLIP ViT-L/14 at 336 pixels", R"({"model_type": "clip", "projection_dim": 768,
+          "text_config": {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12},
+          "vision_config": {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 24,
+          "patch_size": 14, "image_size": 336}})"},
       // NVIDIA NeMo's page on CLIP gives towers of 1,408 x 40 and 1,024 x 24.
       {"clip_vit_g14", "CLIP ViT-g/14", R"({"model_type": "clip", "projection_dim": 1024,
           "text_config": {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 24},

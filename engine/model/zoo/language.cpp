@@ -106,6 +106,18 @@ TransformerSpec bloom_176b() {
   return s;
 }
 
+// Zeng et al. 2022, appendix B: norms after each part, GeGLU, and rotary positions. Its bidirectional part of the mask,
+// which differs from sample to sample, is neglected.
+TransformerSpec glm_130b() {
+  TransformerSpec s = gated_decoder({"glm_130b", "GLM 130B", 70, 12288, 96, 96, 32768, 150528, 2048, true});
+  s.activation = LayerKind::gelu;
+  s.norm = LayerKind::layer_norm;
+  s.norm_place = NormPlace::after;
+  s.final_norm = false;
+  s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
+  return s;
+}
+
 // Attention is biased by distance (ALiBi), as in BLOOM.
 TransformerSpec baichuan2_13b() {
   TransformerSpec s = gated_decoder({"baichuan2_13b", "Baichuan2 13B", 40, 5120, 40, 40, 13696, 125696, 4096});
@@ -273,6 +285,7 @@ std::vector<TransformerSpec> all_decoders() {
   all.push_back(gpt_oss({"gpt_oss_20b", "gpt-oss 20B", 24, 2880, 64, 8, 2880, 201088, 4096}, 32));
   all.push_back(gpt_oss({"gpt_oss_120b", "gpt-oss 120B", 36, 2880, 64, 8, 2880, 201088, 4096}, 128));
   all.push_back(bloom_176b());
+  all.push_back(glm_130b());
   all.push_back(baichuan2_13b());
   all.push_back(gemma({"gemma_2b", "Gemma 2B", 18, 2048, 8, 1, 16384, 256000, 8192, true}));
   all.push_back(gemma({"gemma_7b", "Gemma 7B", 28, 3072, 16, 16, 24576, 256000, 8192, true}));
