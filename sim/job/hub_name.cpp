@@ -12,10 +12,10 @@ const ModelEntry* model_named(const std::string& name, const Catalogue& catalogu
   std::string last = name;
   while (!last.empty() && last.back() == '/') last.pop_back();
   last = last.substr(last.rfind('/') == std::string::npos ? 0 : last.rfind('/') + 1);
-  const std::vector<std::string> endings{"-instruct", "-hf",   "-base", "-chat", "-it",
-                                         "-v0.1",     "-v0.2", "-v0.3", "-v1.0"};
+  const std::vector<std::string> endings{"-instruct", "-hf",   "-base", "-chat", "-it",   "-pt",
+                                         "-v0.1",     "-v0.2", "-v0.3", "-v1.0", "-v1.5", "-beta"};
   for (int round = 0; round < 4; ++round) {
-    if (const ModelEntry* entry = catalogue.models.named(last); entry != nullptr && entry->tokens > 0) return entry;
+    if (const ModelEntry* entry = catalogue.models.named(last); entry != nullptr) return entry;
     const std::string small = lower_case(last);
     const auto ending = std::find_if(endings.begin(), endings.end(), [&](const std::string& e) {
       return small.size() > e.size() && small.compare(small.size() - e.size(), e.size(), e) == 0;

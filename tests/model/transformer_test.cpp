@@ -131,6 +131,7 @@ TEST_CASE("models of further publishers have the parameters of their checkpoints
   CHECK(total("pythia_70m") == 70'426'624);
   CHECK(total("codellama_7b") == 6'738'546'688);
   CHECK(total("mistral_small_24b") == 23'572'403'200);
+  CHECK(total("codestral_22b") == 22'247'282'688);
   CHECK(total("mistral_large_123b") == 122'610'069'504);
   CHECK(total("qwen1_5_moe_a2_7b") == 14'315'784'192);
   CHECK(total("qwen3_coder_480b") == 480'154'875'392);

@@ -96,6 +96,8 @@ TEST_CASE("a model by its name on the HuggingFace hub is the catalogue's, at the
   for (const auto& [name, id] :
        std::vector<std::pair<std::string, std::string>>{{"meta-llama/Llama-3.1-8B", "llama3_1_8b"},
                                                         {"meta-llama/Llama-3.1-8B-Instruct@4096", "llama3_1_8b@4096"},
+                                                        {"lmsys/vicuna-13b-v1.5", "llama2_13b"},
+                                                        {"openai/clip-vit-large-patch14-336", "clip_vit_l14_336"},
                                                         {"Qwen/Qwen3-235B-A22B", "qwen3_235b_a22b"},
                                                         {"llama3_1_8b", "llama3_1_8b"},
                                                         {"acme/unknown-7b", "acme/unknown-7b"}}) {

@@ -188,6 +188,8 @@ const std::vector<Configured>& all_configured() {
        R"({"model_type": "llama", "vocab_size": 32016, "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 8})"},
       {"mistral_small_24b", "Mistral Small 24B", 8192,
        R"({"model_type": "mistral", "hidden_size": 5120, "intermediate_size": 32768, "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072, "sliding_window": null})"},
+      {"codestral_22b", "Codestral 22B", 8192,
+       R"({"model_type": "mistral", "hidden_size": 6144, "intermediate_size": 16384, "num_hidden_layers": 56, "num_attention_heads": 48, "num_key_value_heads": 8, "vocab_size": 32768, "sliding_window": null})"},
       {"mistral_large_123b", "Mistral Large 123B", 8192,
        R"({"model_type": "mistral", "hidden_size": 12288, "intermediate_size": 28672, "num_hidden_layers": 88, "num_attention_heads": 96, "num_key_value_heads": 8, "vocab_size": 32768, "sliding_window": null})"},
       {"qwen1_5_moe_a2_7b", "Qwen1.5 MoE A2.7B", 8192,
