@@ -86,8 +86,10 @@ TEST_CASE("GeForce of Turing and later have no peers over PCIe, other cards do")
   const std::set<std::string> later{"turing", "ampere-ga102", "ada", "blackwell-gb202"};
   for (const sim::GpuEntry& gpu : catalogue().gpus) {
     INFO(gpu.id);
-    const bool is_geforce = gpu.id.rfind("rtx2", 0) == 0 || gpu.id.rfind("rtx3", 0) == 0 ||
-                            gpu.id.rfind("rtx4", 0) == 0 || gpu.id.rfind("rtx5", 0) == 0 || gpu.id == "titanrtx";
+    const bool is_ada_pro = gpu.id.size() > 3 && gpu.id.substr(gpu.id.size() - 3) == "ada";  // RTX 5000 Ada
+    const bool is_geforce =
+        !is_ada_pro && (gpu.id.rfind("rtx2", 0) == 0 || gpu.id.rfind("rtx3", 0) == 0 || gpu.id.rfind("rtx4", 0) == 0 ||
+                        gpu.id.rfind("rtx5", 0) == 0 || gpu.id == "titanrtx");
     CHECK(gpu.has_pcie_peers == !(is_geforce && later.count(gpu.generation) > 0));
   }
 }
