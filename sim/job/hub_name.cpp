@@ -12,9 +12,10 @@ const ModelEntry* model_named(const std::string& name, const Catalogue& catalogu
   std::string last = name;
   while (!last.empty() && last.back() == '/') last.pop_back();
   last = last.substr(last.rfind('/') == std::string::npos ? 0 : last.rfind('/') + 1);
-  const std::vector<std::string> endings{"-instruct", "-hf",   "-base", "-chat", "-it",   "-pt",
-                                         "-v0.1",     "-v0.2", "-v0.3", "-v1.0", "-v1.5", "-beta"};
-  for (int round = 0; round < 4; ++round) {
+  const std::vector<std::string> endings{
+      "-instruct", "-hf",   "-base", "-chat", "-it",   "-pt",   "-sft", "-rl",   "-thinking", "-reasoning", "-preview",
+      "-deduped",  "-bf16", "-fp16", "-v0.1", "-v0.2", "-v0.3", "-v1",  "-v1.0", "-v1.5",     "-beta"};
+  for (int round = 0; round < 6; ++round) {
     if (const ModelEntry* entry = catalogue.models.named(last); entry != nullptr) return entry;
     const std::string small = lower_case(last);
     const auto ending = std::find_if(endings.begin(), endings.end(), [&](const std::string& e) {

@@ -307,6 +307,30 @@ TEST_CASE("layers with experts begin and end where the configuration says") {
   CHECK(deepseek.has_experts(1));
 }
 
+TEST_CASE("a model that sees images is its language model, and says so") {
+  const auto says_so = [](const Read& read) {
+    return std::any_of(read.assumptions.begin(), read.assumptions.end(), [](const Assumption& assumed) {
+      return assumed.source.find("the part that sees images is left out") != std::string::npos;
+    });
+  };
+  const std::string sizes = R"("hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+      "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064)";
+  const std::int64_t qwen = parameters(R"({"model_type": "qwen2", )" + sizes + "}");
+  const std::string nested = R"({"model_type": "qwen2_5_vl", "text_config": {)" + sizes + "}}";
+  CHECK(parameters(nested) == qwen);
+  CHECK(says_so(read(nested)));
+  const std::string flat = R"({"model_type": "qwen2_vl", )" + sizes + "}";  // as Qwen2-VL's files of 2024
+  CHECK(parameters(flat) == qwen);
+  CHECK(says_so(read(flat)));
+  // LLaVA and others say which language model they have.
+  CHECK(parameters(R"({"model_type": "llava", "text_config": {"model_type": "qwen2", )" + sizes + "}}") == qwen);
+  CHECK(parameters(R"({"model_type": "llava", "text_config": {}})") == parameters(R"({"model_type": "llama"})"));
+  CHECK_THAT(problem(R"({"model_type": "llava", "text_config": {"model_type": "lama"}})"),
+             Contains("/text_config/model_type: architecture \"lama\" is unknown"));
+  CHECK_THAT(problem(R"({"model_type": "llava", "text_config": {"model_type": "llava"}})"),
+             Contains("/text_config/model_type: no language model"));
+}
+
 TEST_CASE("what is not understood is refused by name") {
   CHECK(problem(R"({"model_type": "lama"})")
             .find("config.json: /model_type: architecture \"lama\" is unknown; allowed: llama, mistral, ") == 0);

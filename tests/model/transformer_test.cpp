@@ -148,7 +148,26 @@ TEST_CASE("models of further publishers have the parameters of their checkpoints
   CHECK(total("dbrx_132b") == 131'596'523'520);
   CHECK(total("t5_v1_1_xxl") == 11'135'332'352);
   CHECK(total("mt5_xl") == 3'742'619'648);
-  // Rounded, as the names or papers give them.
+  CHECK(total("moonlight_16b_a3b") == 15'960'110'208);
+  CHECK(total("ministral_8b") == 8'019'808'256);
+  CHECK(total("open_llama_3b") == 3'426'473'600);
+  CHECK(total("codellama_13b") == 13'016'028'160);
+  CHECK(total("falcon3_7b") == 7'455'550'464);
+  CHECK(total("gemma3_270m") == 268'098'176);
+  CHECK(total("mamba_130m") == 129'135'360);
+  CHECK(total("mamba_370m") == 371'516'416);
+  CHECK(total("mamba_1_4b") == 1'372'178'432);
+  // Rounded, as the names or papers give them. Names count the part that sees images, here some 0.4 billion.
+  CHECK(total("qwen3_5_9b") == Approx(9.0e9).epsilon(0.02));
+  CHECK(total("qwen3_5_27b") == Approx(27.0e9).epsilon(0.02));
+  CHECK(total("qwen3_5_35b_a3b") == Approx(35.0e9).epsilon(0.02));
+  CHECK(total("glm4_7_flash") == Approx(30e9).epsilon(0.03));
+  CHECK(total("kimi_k2_5") == Approx(1.03e12).epsilon(0.01));
+  CHECK(total("jamba_1_5_large") == Approx(398e9).epsilon(0.01));
+  CHECK(total("ministral3_8b") == Approx(8.5e9).epsilon(0.01));
+  CHECK(total("cerebras_gpt_13b") == Approx(13e9).epsilon(0.02));
+  CHECK(total("seed_coder_8b") == Approx(8.25e9).epsilon(0.005));
+  CHECK(total("mimo_7b") == Approx(7.6e9).epsilon(0.01));
   CHECK(total("exaone_3_5_2_4b") == Approx(2.41e9).epsilon(0.005));
   CHECK(total("exaone_3_5_32b") == Approx(32.0e9).epsilon(0.005));
   CHECK(total("exaone4_32b") == Approx(32.0e9).epsilon(0.005));
@@ -176,6 +195,26 @@ TEST_CASE("models of further publishers have the parameters of their checkpoints
   CHECK(total("bart_large") == Approx(406e6).epsilon(0.005));
   CHECK(total("distilbert_base") == Approx(67e6).epsilon(0.01));
   CHECK(total("xlm_roberta_large") == Approx(560e6).epsilon(0.005));
+}
+
+TEST_CASE("the language model of one that sees images is that of the same size") {
+  const std::vector<std::pair<std::string, std::string>> pairs{{"qwen2_vl_7b", "qwen2_7b"},
+                                                               {"qwen2_5_vl_3b", "qwen2_5_3b"},
+                                                               {"qwen2_5_vl_7b", "qwen2_7b"},
+                                                               {"qwen2_5_vl_32b", "qwen2_5_32b"},
+                                                               {"qwen2_5_vl_72b", "qwen2_72b"},
+                                                               {"qwen3_vl_4b", "qwen3_4b"},
+                                                               {"qwen3_vl_8b", "qwen3_8b"},
+                                                               {"qwen3_vl_32b", "qwen3_32b"},
+                                                               {"qwen3_vl_30b_a3b", "qwen3_30b_a3b"},
+                                                               {"qwen3_vl_235b_a22b", "qwen3_235b_a22b"},
+                                                               {"kimi_k2_5", "kimi_k2"}};
+  for (const auto& [seeing, reading] : pairs) {
+    INFO(seeing);
+    const Graph graph = zoo_graph(seeing + "@4096"), same = zoo_graph(reading + "@4096");
+    CHECK(graph.parameter_count() == same.parameter_count());
+    CHECK(graph.layers.size() == same.layers.size());
+  }
 }
 
 TEST_CASE("Llama 3 8B by hand") {

@@ -77,6 +77,8 @@ TransformerSpec nemotron_h(const ConfigReader& config);
 void read_layer_pattern(const ConfigReader& config, const std::string& key, const std::string& pattern,
                         TransformerSpec& spec);
 TransformerSpec qwen3_next(const ConfigReader& config);
+TransformerSpec qwen3_5(const ConfigReader& config);
+TransformerSpec qwen3_5_moe(const ConfigReader& config);
 TransformerSpec minimax(const ConfigReader& config);
 
 // Decoders of other families (other_decoders.cpp).
@@ -104,6 +106,8 @@ TransformerSpec dots1(const ConfigReader& config);
 TransformerSpec deepseek_v1(const ConfigReader& config);
 TransformerSpec chatglm(const ConfigReader& config);
 TransformerSpec xglm(const ConfigReader& config);
+TransformerSpec ministral3(const ConfigReader& config);
+TransformerSpec glm4_moe_lite(const ConfigReader& config);
 
 // Configurations with Megatron-LM's keys (megatron.cpp).
 TransformerSpec megatron(const ConfigReader& config);

@@ -11,8 +11,8 @@ namespace {
 struct Family {
   const char* type;
   const char* class_name;
-  TransformerSpec (*read)(const ConfigReader&);
-  const char* text_in = nullptr;  ///< key of the language model inside a multimodal model
+  TransformerSpec (*read)(const ConfigReader&);  ///< null: by the model_type of the language model
+  const char* text_in = nullptr;                 ///< key of the language model inside a multimodal model
 };
 
 const std::vector<Family>& all_families() {
@@ -20,7 +20,20 @@ const std::vector<Family>& all_families() {
   static const std::vector<Family> all{
       {"llama", "LlamaConfig", llama},
       {"mistral", "MistralConfig", mistral},
-      {"mistral3", "MistralConfig", mistral, "text_config"},
+      {"ministral3", "Ministral3Config", ministral3},
+      {"mistral3", "Mistral3Config", nullptr, "text_config"},
+      {"llava", "LlavaConfig", nullptr, "text_config"},
+      {"internvl", "InternVLConfig", nullptr, "text_config"},
+      {"qwen2_vl", "Qwen2VLTextConfig", qwen2, "text_config"},
+      {"qwen2_5_vl", "Qwen2_5_VLTextConfig", qwen2, "text_config"},
+      {"qwen3_vl", "Qwen3VLTextConfig", qwen3, "text_config"},
+      {"qwen3_vl_moe", "Qwen3VLMoeTextConfig", qwen3_moe, "text_config"},
+      {"kimi_k25", "DeepseekV3Config", deepseek_v3, "text_config"},
+      {"qwen3_5_text", "Qwen3_5TextConfig", qwen3_5},
+      {"qwen3_5", "Qwen3_5TextConfig", qwen3_5, "text_config"},
+      {"qwen3_5_moe_text", "Qwen3_5MoeTextConfig", qwen3_5_moe},
+      {"qwen3_5_moe", "Qwen3_5MoeTextConfig", qwen3_5_moe, "text_config"},
+      {"glm4_moe_lite", "Glm4MoeLiteConfig", glm4_moe_lite},
       {"mixtral", "MixtralConfig", mixtral},
       {"qwen2", "Qwen2Config", qwen2},
       {"qwen3", "Qwen3Config", qwen3},
@@ -121,6 +134,29 @@ void check_architecture(const ConfigReader& config, TransformerSpec& spec) {
   if (ends_with(name, "ForPreTraining")) spec.objective = Objective::masked_and_next_sentence;
 }
 
+const Family& family_of(const JsonNode& node, const std::string& type) {
+  if (const std::string why = why_not_modelled(type); !why.empty())
+    node.at("model_type")
+        .fail("architecture " + in_quotes(type) + ": " + why, "allowed: " + joined(huggingface_types()));
+  const auto found = std::find_if(all_families().begin(), all_families().end(),
+                                  [&](const Family& family) { return family.type == type; });
+  if (found == all_families().end())
+    node.at("model_type")
+        .fail("architecture " + in_quotes(type) + " is unknown",
+              "allowed: " + joined(huggingface_types()) +
+                  "; nearest: " + joined(nearest_names(type, huggingface_types())));
+  return *found;
+}
+
+// Returns the family of a language model inside a multimodal one.
+const Family& language_family_of(const JsonNode& text) {
+  if (!text.has("model_type")) return family_of(text, "llama");
+  const Family& family = family_of(text, text.at("model_type").text());
+  if (family.read == nullptr)
+    text.at("model_type").fail("no language model", "allowed: the model_type of one, such as llama");
+  return family;
+}
+
 }  // namespace
 
 std::vector<std::string> huggingface_types() {
@@ -135,24 +171,19 @@ bool is_huggingface(const JsonNode& node) {
 
 TransformerSpec transformer_of_huggingface(const JsonNode& node) {
   const std::string type = node.at("model_type").text();
-  const auto found = std::find_if(all_families().begin(), all_families().end(),
-                                  [&](const Family& family) { return family.type == type; });
-  if (const std::string why = why_not_modelled(type); !why.empty())
-    node.at("model_type")
-        .fail("architecture " + in_quotes(type) + ": " + why, "allowed: " + joined(huggingface_types()));
-  if (found == all_families().end())
-    node.at("model_type")
-        .fail("architecture " + in_quotes(type) + " is unknown",
-              "allowed: " + joined(huggingface_types()) +
-                  "; nearest: " + joined(nearest_names(type, huggingface_types())));
-  const ConfigReader config(found->text_in == nullptr ? node : node.at(found->text_in), found->class_name);
-  TransformerSpec spec = found->read(config);
-  if (found->text_in != nullptr)
-    ConfigReader(node, found->class_name)
+  const Family& family = family_of(node, type);
+  const bool sees_images = family.text_in != nullptr;
+  // Earlier configurations of Qwen2-VL mix the keys of the language model with those of the whole.
+  const JsonNode text = sees_images && node.has(family.text_in) ? node.at(family.text_in) : node;
+  const Family& language = family.read != nullptr ? family : language_family_of(text);
+  const ConfigReader config(text, language.class_name);
+  TransformerSpec spec = language.read(config);
+  if (sees_images)
+    ConfigReader(node, family.class_name)
         .note("model_type", type, "the language model alone; the part that sees images is left out");
   spec.name = type;
   spec.title += ", " + std::to_string(spec.layers) + " layers of " + std::to_string(spec.hidden);
-  if (found->text_in == nullptr) check_architecture(config, spec);
+  if (!sees_images) check_architecture(config, spec);
   return spec;
 }
 

@@ -231,24 +231,15 @@ TransformerSpec nemotron_h(const ConfigReader& c) {
   return s;
 }
 
-// By default three of four layers use the gated delta rule; every fourth uses gated attention.
-TransformerSpec qwen3_next(const ConfigReader& c) {
-  TransformerSpec s = gated_decoder(c, {151936, 2048, 5632, 48, 16, 2, 256, 32768, false}, "silu");
+namespace {
+
+// Its layers use the gated delta rule or gated attention.
+TransformerSpec delta_decoder(const ConfigReader& c, const DecoderDefaults& defaults) {
+  TransformerSpec s = gated_decoder(c, defaults, "silu");
   s.rotary_features = static_cast<int>(s.head_dim * c.fraction("partial_rotary_factor", 0.25));
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   s.qk_norm = true;
   s.attention_gate = true;
-  MixtureSpec& m = s.mixture;
-  m.count = c.whole("num_experts", 512, 0);
-  if (m.count > 0) {
-    m.active = c.whole("num_experts_per_tok", 10, 1, m.count);
-    m.inner = c.whole("moe_intermediate_size", 512);
-    m.shared_inner = c.whole("shared_expert_intermediate_size", 512);
-    m.shared_gate = true;
-    m.every = c.whole("decoder_sparse_step", 1);
-    m.phase = m.every - 1;
-    m.dense_layers = c.wholes("mlp_only_layers");
-  }
   RecurrenceShape& r = s.recurrence;
   r.rule = RecurrenceRule::delta;
   r.heads = c.whole("linear_num_value_heads", 32);
@@ -257,10 +248,54 @@ TransformerSpec qwen3_next(const ConfigReader& c) {
   r.state = c.whole("linear_key_head_dim", 128);
   r.taps = c.whole("linear_conv_kernel_dim", 4);
   r.chunk = kDeltaChunk;
+  return s;
+}
+
+// By default every fourth layer has attention. Requires that `s` has its experts.
+void set_delta_mixing(const ConfigReader& c, TransformerSpec& s) {
   const int every = c.whole("full_attention_interval", 4);
   set_mixing_by_type(
       c, "linear_attention", "full_attention", [&](int layer) { return (layer + 1) % every == 0; }, s);
+}
+
+void read_delta_experts(const ConfigReader& c, int count, int active, TransformerSpec& s) {
+  MixtureSpec& m = s.mixture;
+  m.count = c.whole("num_experts", count, 0);
+  if (m.count == 0) return;
+  m.active = c.whole("num_experts_per_tok", active, 1, m.count);
+  m.inner = c.whole("moe_intermediate_size", 512);
+  m.shared_inner = c.whole("shared_expert_intermediate_size", 512);
+  m.shared_gate = true;
+}
+
+}  // namespace
+
+TransformerSpec qwen3_next(const ConfigReader& c) {
+  TransformerSpec s = delta_decoder(c, {151936, 2048, 5632, 48, 16, 2, 256, 32768, false});
+  read_delta_experts(c, 512, 10, s);
+  if (s.mixture.count > 0) {
+    s.mixture.every = c.whole("decoder_sparse_step", 1);
+    s.mixture.phase = s.mixture.every - 1;
+    s.mixture.dense_layers = c.wholes("mlp_only_layers");
+  }
+  set_delta_mixing(c, s);
   s.title = "Qwen3-Next";
+  return s;
+}
+
+TransformerSpec qwen3_5(const ConfigReader& c) {
+  TransformerSpec s = delta_decoder(c, {248320, 4096, 12288, 32, 16, 4, 256, 32768, false});
+  set_delta_mixing(c, s);
+  s.title = "Qwen3.5";
+  return s;
+}
+
+// Every layer has experts, so that no layer has a network of `intermediate_size`.
+TransformerSpec qwen3_5_moe(const ConfigReader& c) {
+  TransformerSpec s = delta_decoder(c, {248320, 2048, 512, 40, 16, 2, 256, 32768, false});
+  read_delta_experts(c, 256, 8, s);
+  set_delta_mixing(c, s);
+  s.title = "Qwen3.5 MoE";
   return s;
 }
 

@@ -63,14 +63,19 @@ void qwen_experts(const ConfigReader& c, int active, int count, TransformerSpec&
 struct DeepSeekExperts {
   int count, shared, active, inner, first;
 };
+struct LatentDefaults {
+  int q_rank, nope_dim, rope_dim, value_dim;
+};
+constexpr LatentDefaults kDeepSeekLatent{1536, 128, 64, 128};
 
-TransformerSpec deepseek(const ConfigReader& c, const DecoderDefaults& d, const DeepSeekExperts& e) {
+TransformerSpec deepseek(const ConfigReader& c, const DecoderDefaults& d, const LatentDefaults& latent,
+                         const DeepSeekExperts& e) {
   TransformerSpec s = gated_decoder(c, d, "silu");
   s.latent.kv_rank = c.whole("kv_lora_rank", 512);
-  s.latent.q_rank = c.nullable("q_lora_rank", 1536);
-  s.latent.nope_dim = c.whole("qk_nope_head_dim", 128);
-  s.latent.rope_dim = c.whole("qk_rope_head_dim", 64);
-  s.latent.value_dim = c.whole("v_head_dim", 128);
+  s.latent.q_rank = c.nullable("q_lora_rank", latent.q_rank);
+  s.latent.nope_dim = c.whole("qk_nope_head_dim", latent.nope_dim);
+  s.latent.rope_dim = c.whole("qk_rope_head_dim", latent.rope_dim);
+  s.latent.value_dim = c.whole("v_head_dim", latent.value_dim);
   c.must_be("attention_bias", false, "biases in multi-latent attention are not known");
   c.must_be("moe_layer_freq", 1, "layers with experts must follow each other");
   MixtureSpec& m = s.mixture;
@@ -99,6 +104,13 @@ TransformerSpec mistral(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {32000, 4096, 14336, 32, 32, 8, 0, 4096 * 32, false}, "silu");
   s.title = "Mistral";
   set_all_windows(c.nullable("sliding_window", 4096), s);
+  return s;
+}
+
+TransformerSpec ministral3(const ConfigReader& c) {
+  TransformerSpec s = gated_decoder(c, {131072, 4096, 14336, 34, 32, 8, 128, 262144, false}, "silu");
+  set_all_windows(c.nullable("sliding_window", 0), s);
+  s.title = "Ministral 3";
   return s;
 }
 
@@ -172,17 +184,39 @@ TransformerSpec gemma2(const ConfigReader& c) {
 }
 
 TransformerSpec deepseek_v2(const ConfigReader& c) {
-  TransformerSpec s = deepseek(c, {32000, 4096, 11008, 32, 32, 0, 0, 2048, false}, {64, 2, 0, 1407, 0});
+  TransformerSpec s =
+      deepseek(c, {32000, 4096, 11008, 32, 32, 0, 0, 2048, false}, kDeepSeekLatent, {64, 2, 0, 1407, 0});
   s.title = "DeepSeek-V2";
   return s;
 }
 
 TransformerSpec deepseek_v3(const ConfigReader& c) {
-  TransformerSpec s = deepseek(c, {129280, 7168, 18432, 61, 128, 128, 0, 4096, false}, {256, 1, 8, 2048, 3});
+  TransformerSpec s =
+      deepseek(c, {129280, 7168, 18432, 61, 128, 128, 0, 4096, false}, kDeepSeekLatent, {256, 1, 8, 2048, 3});
   s.mixture.balancing_bias = s.mixture.count > 0;
   if (c.nullable("num_nextn_predict_layers", 0) > 0)
     c.note("num_nextn_predict_layers", 0, "the multi-token prediction module is left out");
   s.title = "DeepSeek-V3";
+  return s;
+}
+
+// GLM-4.7-Flash has DeepSeek-V3's layers. By default only the first has no experts.
+TransformerSpec glm4_moe_lite(const ConfigReader& c) {
+  TransformerSpec s =
+      deepseek(c, {154880, 2048, 10240, 47, 20, 20, 64, 202752, false}, {768, 192, 64, 256}, {64, 1, 4, 1536, 1});
+  s.mixture.balancing_bias = s.mixture.count > 0;
+  if (c.nullable("num_nextn_predict_layers", 0) > 0)
+    c.note("num_nextn_predict_layers", 0, "the multi-token prediction module is left out");
+  if (c.has("mlp_layer_types")) {
+    const std::vector<JsonNode> types = c.at("mlp_layer_types").items();
+    if (static_cast<int>(types.size()) != s.layers)
+      c.fail("mlp_layer_types", "array of " + std::to_string(types.size()), "as many as num_hidden_layers");
+    s.mixture.first = 0;
+    for (int layer = 0; layer < s.layers; ++layer)
+      if (types[static_cast<std::size_t>(layer)].choice({"dense", "sparse"}) == "dense")
+        s.mixture.dense_layers.push_back(layer);
+  }
+  s.title = "GLM-4.7 Flash";
   return s;
 }
 

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kStateSpace =
     "its state-space layers stand in parallel with attention or share weights, which is not modelled";
 constexpr const char* kLinear = "its layers of linear attention are not modelled";
+constexpr const char* kHeads = "its layers have heads of different sizes, which are not modelled";
 constexpr const char* kSelected = "each of its tokens attends to a few selected ones, which is not modelled";
 constexpr const char* kSound = "it reads sound by convolutions, which is not modelled";
 constexpr const char* kTowers = "it has two towers with one loss, which are not modelled";
@@ -19,10 +20,10 @@ constexpr const char* kImages = "it reads images and text, and the part that see
 // Keys are transformers' "model_type".
 const std::map<std::string, const char*>& reasons() {
   static const std::map<std::string, const char*> all{
-      {"zamba", kStateSpace}, {"zamba2", kStateSpace},      {"falcon_h1", kStateSpace},  {"kimi_linear", kLinear},
-      {"rwkv", kLinear},      {"recurrent_gemma", kLinear}, {"wav2vec2", kSound},        {"siglip", kTowers},
-      {"qwen2_vl", kImages},  {"qwen2_5_vl", kImages},      {"qwen3_vl", kImages},       {"llava", kImages},
-      {"gemma3n", kImages},   {"mllama", kImages},          {"deepseek_v32", kSelected}, {"glm_moe_dsa", kSelected}};
+      {"zamba", kStateSpace},      {"zamba2", kStateSpace},      {"falcon_h1", kStateSpace}, {"kimi_linear", kLinear},
+      {"rwkv", kLinear},           {"recurrent_gemma", kLinear}, {"wav2vec2", kSound},       {"siglip", kTowers},
+      {"gemma3n", kImages},        {"mllama", kImages},          {"gemma4", kHeads},         {"gemma4_text", kHeads},
+      {"deepseek_v32", kSelected}, {"glm_moe_dsa", kSelected}};
   return all;
 }
 
