@@ -25,7 +25,7 @@ class LinkQueue {
   /// Adds a collective of `plan` that starts at `start_s` to the queues of its links, and returns its end. Without
   /// others it would end at `alone_end_s`.
   double occupy(int plan, double start_s, double alone_end_s);
-  /// The same for the copies of all GPUs from a source.
+  /// Adds the input copies that all GPUs make from `source`, in the same way.
   double occupy(Work::Source source, double start_s, double alone_end_s);
 
  private:
