@@ -38,8 +38,8 @@ inline const Choices<Role>& choices_of(Role) {
   return all;
 }
 
-/// The use of a record in the fit. `given` is an input, `fit` and `test` are targets (see suite.hpp), `apart` is a
-/// target that is never fitted. `none`: not given.
+/// The use of a record in the fit. `given` is an input, `fit` and `test` are targets (see suite.hpp). `apart` is a
+/// target on which nothing is fitted; only whole trainings fit one constant. `none`: not given.
 enum class Use { none, given, fit, test, apart };
 
 inline const Choices<Use>& choices_of(Use) {
