@@ -22,7 +22,7 @@ struct SeriesQuality {
 
 SeriesQuality quality_of(const Sample& sample);
 
-/// The uncertainty of a fit at an x between, at or beyond its measured points.
+/// The uncertainty of a fit at x, which may be a measured point, lie between two of them, or outside.
 struct CurveQuality {
   double series = 0;  ///< the worse of the two neighbouring series
   /// Relative error of the fit at these two; between two measured points, also the median leave-one-out error.
@@ -31,7 +31,7 @@ struct CurveQuality {
   double relative() const;
 };
 
-/// Returns zeros if the profile does not contain the curve's samples.
+/// Returns the uncertainty of `fit` at `x`; zeros if the profile does not contain the fit's samples.
 CurveQuality quality_at(const Profile& profile, const Fit& fit, double x);
 
 /// Counts the series whose median is not known to `tolerance`, among those measured more than once. Excludes single

@@ -15,8 +15,8 @@ constexpr const char* kDisagrees = "disagrees";
 /// again.
 bool wants_second_look(const Sample& sample);
 
-/// Whether the second measurement is sounder. The better one has no drift and enough samples at the full clock; then no
-/// outliers; then the narrower relative interval of the median.
+/// True if the second measurement is sounder. A measurement without drift and with enough samples at the full clock is
+/// sounder. If both are equal in that, outliers decide, and then the relative interval of the median.
 bool is_second_better(const Sample& first, const Sample& second);
 
 /// Returns the measurement that counts, as the caller chose (parts of one run are chosen together), with the flags

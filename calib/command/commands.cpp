@@ -203,7 +203,7 @@ void check_source(const std::vector<Sample>& taken, const std::string& samples, 
                        "\"; allowed: the options and the machine of that run, or another -o");
 }
 
-// What the first process found, sent to the others.
+// The state of the log, which the first process sends to the others.
 constexpr double kOpen = 0, kInUse = 1, kRefused = 2;
 
 // Opens the log in the first process; returns null in the others. If the first refuses it, all do.

@@ -34,7 +34,7 @@ void uncompress(const std::string& path, const std::function<void(const char*, s
     const int count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     int error = Z_OK;
     gzerror(file.get(), &error);
-    // At the end of a file that was cut off there is no error but this one.
+    // gzread() ends without an error code if the file is truncated; only gzerror() reports it.
     if (count < 0 || error != Z_OK) throw InputError(path + ": damaged, or not compressed by gzip to its end");
     if (count == 0) return;
     take(buffer.data(), static_cast<std::size_t>(count));

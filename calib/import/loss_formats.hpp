@@ -20,13 +20,13 @@ struct Losses {
   std::vector<LoggedLoss> training, evaluations;
   double parameters = 0, tokens = 0, samples = 0;  ///< 0: not logged
 
-  // Megatron-LM's
+  // Only Megatron-LM logs these
   double rounded_parameters = 0;                  ///< the total in billions has two decimals
   std::map<std::string, double> rank_parameters;  ///< by tensor and pipeline rank: "(0, 0)"
   double padded_vocabulary = 0;
   std::optional<bool> is_embedding_tied;
 
-  // HuggingFace's
+  // Only HuggingFace's Trainer logs these
   ProgressBar bar;             ///< the training's latest; before the first loss, the latest of any work
   std::int64_t bar_total = 0;  ///< steps of the training; 0: not known yet
   double epochs = 0;           ///< the largest that is logged

@@ -163,7 +163,8 @@ class RunLog {
     block_samples_ = block_from_ < 0 ? samples_of(entry, "epoch_count") : -1;
   }
 
-  // samples_count counts from the begin of the training up to v4. From v5 on it is the block's own, the same at both ends.
+  // Up to MLPerf v4, samples_count is the number since the start of the training. From v5 on it is the block's own
+  // number, and the same at both ends of the block.
   void end_block(const JsonNode& entry, double at_ms) {
     const double to = count_of(entry, "samples_count"), to_step = count_of(entry, "step");
     double samples = block_samples_;

@@ -114,14 +114,14 @@ std::string host_before(const std::string& line, std::size_t end) {
   return line.substr(begin, at - begin);
 }
 
-// Where the prefix of the next message begins: its host follows a blank or another message without a blank.
+// Splits a line into NCCL's messages. A line has several if ranks write at the same time.
 std::vector<NcclMessage> messages_of(const std::string& line) {
   std::vector<NcclMessage> all;
   for (std::size_t mark = line.find(kNcclPrefixEnd); mark != std::string::npos;) {
     const std::size_t begin = mark + std::strlen(kNcclPrefixEnd), next = line.find(kNcclPrefixEnd, begin);
     const std::string host = host_before(line, mark);
     std::string text = line.substr(begin, next == std::string::npos ? std::string::npos : next - begin);
-    // Another rank's prefix ends the message, and so does what its line overwrote.
+    // Another rank's prefix ends the message. The word before that prefix may be overwritten, so it is dropped.
     if (next != std::string::npos) {
       const std::size_t space = text.rfind(" [");
       text.erase(space == std::string::npos ? 0 : text.find_last_of(' ', space - 1) + 1);

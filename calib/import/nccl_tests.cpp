@@ -15,9 +15,9 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kRounding = 0.0051;       // two decimals are printed of a bandwidth in GB/s
-constexpr double kJsonRounding = 5e-4;     // and in JSON at least three
-constexpr double kTimeRounding = 0.01;     // and at least three digits of a time
+constexpr double kRounding = 0.0051;       // GB/s: a bandwidth is printed with two decimals
+constexpr double kJsonRounding = 5e-4;     // GB/s: in JSON with at least three decimals
+constexpr double kTimeRounding = 0.01;     // relative: a time is printed with at least three digits
 constexpr int kMostRanksOfNode = 8;        // GPUs that one node is assumed to have if no host is listed
 constexpr double kSingleRankRatio = 0.25;  // below the least factor, 0.5: one rank has 0
 

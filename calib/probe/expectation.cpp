@@ -24,7 +24,7 @@ double spent_s(const Sample& sample, const SamplingOptions& o) {
                     o.time_limit_s);
 }
 
-// What the log shows about a probe's series.
+// Series of a probe that the log has, and the time that they took.
 struct Known {
   int series = 0, revisited = 0, again = 0;
   double spent_s = 0;

@@ -18,7 +18,7 @@ namespace lockstep::cuda {
 /// channels first.
 std::int64_t most_workspace_bytes(const ConvolutionProblem& problem);
 
-/// The way in which a problem is solved.
+/// Names the kernels that compute a convolution.
 enum class Route {
   engine,           ///< an engine of cuDNN
   engine_then_add,  ///< accumulate: the engine writes to other memory, then a kernel adds

@@ -39,8 +39,8 @@ std::unique_ptr<device::Repeater> make_repeated_sums(const std::vector<int>& gpu
                                                      sync::Processes& processes);
 constexpr int kSumsUnderWay = 4;
 
-/// The same for a single GPU, which has no peer. As few thread blocks as a collective uses add two of its arrays, on a
-/// stream of the highest priority. Traffic on a link is not emulated.
+/// Emulates repeated sums on a single GPU, which has no peer. A kernel with as few thread blocks as a collective's adds
+/// two arrays on a stream of the highest priority. Traffic on a link is not emulated.
 std::unique_ptr<device::Repeater> make_emulated_sums(int gpu, std::int64_t n);
 
 }  // namespace lockstep::cuda

@@ -15,7 +15,7 @@ struct TrainAndTest {
 /// Reads the four IDX files of `folder`, by default build/data/mnist. Normalises both parts with the mean 0.1307 and
 /// deviation 0.3081 of the training pixels. Throws InputError; for a missing file it says how to download it.
 TrainAndTest load_mnist(const std::string& folder);
-/// The same for build/data/fashion-mnist, with mean 0.2861 and deviation 0.3528.
+/// Does as load_mnist(), by default from build/data/fashion-mnist, with mean 0.2861 and deviation 0.3528.
 TrainAndTest load_fashion_mnist(const std::string& folder);
 
 /// Grey images (N x height x width) and their N labels from two IDX files. Throws InputError.

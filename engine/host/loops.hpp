@@ -21,7 +21,7 @@ struct ChannelGradient {
   Scalar mean_gamma;  ///< scale d gamma / n
 };
 
-/// Holds the size of non-overlapping 2x2 max pooling: rows x cols outputs from 2 rows x 2 cols inputs.
+/// Holds the output size of non-overlapping 2x2 max pooling. The input has 2 rows x 2 cols.
 struct Plane {
   std::int32_t rows;
   std::int32_t cols;

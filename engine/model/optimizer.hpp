@@ -86,7 +86,7 @@ constexpr double bytes_of(MasterWeights weights) {
   return weights == MasterWeights::fp32 ? 4 : weights == MasterWeights::fp16 ? 2 : 0;
 }
 
-/// What an optimizer keeps in another precision than the software usually does.
+/// Precisions of an optimizer's state and master weights that differ from the software's default.
 struct KeptPrecisions {
   std::optional<StatePrecision> state;
   std::optional<MasterWeights> master;

@@ -52,7 +52,7 @@ RecurrenceParameters recurrence_parameters(const RecurrenceShape& s) {
   const std::int64_t width = s.value_width();
   switch (s.rule) {
     case RecurrenceRule::per_channel:
-      // Sums matrices to the step's rank and keys and from that rank, the step's bias, decays, weights of values (D).
+      // Adds the matrix to the step's rank and the keys, the one from that rank, the step's bias, decays, and D.
       sum.split += width * (s.step_rank + 2 * s.state) + s.step_rank * width + width + width * s.state + width;
       if (s.inner_norms) sum.shared += s.step_rank + 2 * s.state;
       break;

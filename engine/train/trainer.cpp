@@ -245,8 +245,8 @@ void Trainer::remark_on_images(Observer& observer) {
                   " images could not be read, others stood in for them; the first: " + lines.front());
 }
 
-/// Checks the parameters, because a loss is of the model before its update, and on a GPU is read rarely. In double, a
-/// sum of squares of floats cannot overflow.
+/// Checks the parameters instead of the loss. The loss belongs to the model before the update, and is rarely read from
+/// a GPU. The sum of squares cannot overflow, because it is a double.
 bool Trainer::has_finite_model() {
   const sync::DeviceVector& model = trainable_->model();
   return all_agree(std::isfinite(backend_->ops().dot(model.size(), model.data(), model.data())));

@@ -65,7 +65,7 @@ struct IntraNodeEntry : Entry {
   LinkSpec bus;                ///< a bridge takes its bandwidth from the GPU: Catalogue::nvlink_of()
   double share_of_bridge = 0;  ///< share of it that is reached; 0: these links are not a bridge
   std::string board_of;        ///< entry with a switch whose figures and fitted share these links have; empty: its own
-  int links_per_pair = 0;      ///< of such a board of kGpusWithoutSwitch GPUs
+  int links_per_pair = 0;      ///< links between two GPUs of a board without switch, which has kGpusWithoutSwitch GPUs
   double host_memory_bytes_per_s = 0;
 };
 

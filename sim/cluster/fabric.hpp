@@ -33,7 +33,7 @@ class Fabric {
   /// same nodes apart, for ECMP. Throws InputError if closed links leave no route.
   virtual void append_route(int from, int to, std::uint64_t connection, int first_link,
                             std::vector<int>& links) const = 0;
-  /// Closes dead links to all routes. Throws InputError if the fabric has one route only between two nodes.
+  /// Removes dead links from all routes. Throws InputError if the fabric has only one route between two nodes.
   virtual void close(const std::vector<int>& links);
   /// Returns the latency of a message between two nodes: the sum over the links that it passes.
   virtual double latency_s(int from, int to) const { return hops(from, to) * link_latency_s_; }

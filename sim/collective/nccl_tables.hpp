@@ -11,8 +11,8 @@ namespace nccl_tables {
 struct Latencies {
   double tree[3];
   double ring[3];
-  double nvls;  ///< only Simple; so is `nvls_tree`
-  double nvls_tree;
+  double nvls;       ///< only for the protocol Simple
+  double nvls_tree;  ///< only for the protocol Simple
 };
 
 constexpr Latencies kBase{{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}, 0, 0};       // baseLatencies

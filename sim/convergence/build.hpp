@@ -44,8 +44,9 @@ struct LeftOutCell {
   int inside, runs;  ///< runs within the bounds; a censored run counts if it ended below the upper bound
 };
 
-/// Predicts the held-out cells by the profile's fits, or each other cell by fits without it.
+/// Predicts the held-out cells by the profile's fits.
 std::vector<LeftOutCell> check_held_out(const ConvergenceProfile& profile);
+/// Predicts every other cell by fits without this cell (leave-one-out).
 std::vector<LeftOutCell> check_one_by_one(const ConvergenceProfile& profile);
 
 /// Tables for people: the fits, and the errors of predictions for cells that the fits did not use.

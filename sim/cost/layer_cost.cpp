@@ -185,14 +185,14 @@ constexpr double kLossForwardBytes = 16, kLossBackwardBytes = 20, kLossCopyBytes
 constexpr double kLossForward =
     (kLossForwardBytes + kLossCopyBytes) / (kLossForwardBytes + kLossBackwardBytes + 2 * kLossCopyBytes);
 
-// A layer that some software computes in steps: bytes per element in both passes together, the forward share of them,
-// and the kernels.
+// The cost of a layer that some software computes in steps, a kernel for each.
 //
-// RMS norms and rotary positions have the measured kernels of Llama in eager PyTorch on an H100, their number and time
+// For RMS norms and rotary positions, number and time of the kernels were measured: Llama in eager PyTorch on an H100
 // (results/h100). GELUs have the steps of NewGELUActivation. Their forward share is assumed: a forward step has one or
 // two backward steps.
 struct InSteps {
-  double bytes = 0, forward = 0;
+  double bytes = 0;    // per element, both passes together
+  double forward = 0;  // share of the bytes that the forward pass moves
   KernelCounts kernels{0, 0};
 };
 

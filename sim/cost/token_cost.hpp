@@ -51,7 +51,7 @@ LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int ba
 LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, int batch, double load);
 /// True if the layer's kind is one of token_cost()'s.
 bool is_token_layer(const model::Layer& layer);
-/// Counts the kernels of such a layer in the two passes.
+/// Counts the kernels of a token layer in the forward and the backward pass.
 KernelCounts token_kernels(const model::Layer& layer, const DeviceCost& device);
 
 }  // namespace cost

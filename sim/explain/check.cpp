@@ -90,7 +90,7 @@ class Checker {
     return all;
   }
 
-  // What a good log has too makes no difference to it.
+  // Drops statements that the good log has, too: they cannot explain the difference.
   void read_nccl() {
     result_.statements = statements_of(measured_);
     if (!good_) return;
@@ -251,7 +251,7 @@ class Checker {
     return all;
   }
 
-  // What a fault, or none, predicts.
+  // Holds the predictions with one fault, or without any.
   struct Hypothesis {
     std::vector<Expected> times;            // of the observations
     std::vector<calib::PartSeconds> parts;  // of measured_.steps
@@ -347,7 +347,7 @@ class Checker {
     return true;
   }
 
-  // The largest ratio among the observations; no more than what was lost.
+  // Returns the largest factor by which the fault lengthens an observation, at most the factor that was measured.
   double gain_of(const Hypothesis& with) const {
     double gain = 0;
     for (std::size_t i = 0; i < with.times.size(); ++i) {

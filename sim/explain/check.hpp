@@ -137,7 +137,7 @@ struct LogVerdict {
   Speed speed = Speed::normal;
 };
 
-/// Its verdict is that of the slowest log, relative to the log's own interval.
+/// The result of a check. Its verdict is that of the slowest log, relative to the log's own interval.
 struct [[nodiscard]] CheckResult : LogVerdict {
   std::vector<std::string> read;    ///< what the questions were read as, a line each
   std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation

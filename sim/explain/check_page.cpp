@@ -121,7 +121,7 @@ class TimelinePicture {
       add_bar(span.part, span.begin_s, std::min(span.end_s, rank.seconds));
     y_ += kRowStep;
   }
-  // Its parts, with the rank's number where there is room.
+  // Draws the parts of the critical path, with the rank's number if it fits into the bar.
   void add_path() {
     add_label("critical path");
     for (const PathSegment& one : breakdown_.path) add_bar(one.part, one.begin_s, one.end_s);

@@ -1,5 +1,6 @@
 #pragma once
-// Texts for people, made from a CheckResult. The table, the page and the sentences of the JSON take them; nothing reads them back.
+// Texts for people, made from a CheckResult, for the table, the page and the sentences of the JSON. No program parses
+// them.
 #include <string>
 #include <vector>
 

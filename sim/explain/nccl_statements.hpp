@@ -1,9 +1,10 @@
 #pragma once
 // Derives from NCCL's own lines (calib/import/nccl_debug.hpp) which causes are present or absent.
 //
-// The log has a right statement with probability 1 - kFactError, and a wrong one with kFactError. A statement is wrong if
-// its line is of another run, of another communicator, or of some ranks only. So a statement multiplies the odds of its cause by (1 - kFactError) / kFactError = 49, or divides them by as much. Two statements
-// about one cause count once. Statements about a cause that changes no predicted time do not count.
+// A statement is right with probability 1 - kFactError. It is wrong if its line belongs to another run, to another
+// communicator, or to some ranks only. So a statement multiplies the odds of its cause by
+// (1 - kFactError) / kFactError = 49, or divides them by 49. Two statements about one cause count once. Statements
+// about a cause that changes no predicted time do not count.
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct NcclLog {
   calib::NcclFacts facts;
 };
 
-/// At most one statement for each cause. What NCCL did decides before what its variables ask for.
+/// Returns at most one statement for each cause. Lines that show what NCCL did count before variables that request it.
 std::vector<NcclStatement> nccl_statements(const NcclLog& log, const NamedMachine& machine);
 
 /// Returns the logarithm of the factor on a cause's likelihood, relative to a log without statements.

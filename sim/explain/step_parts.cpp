@@ -39,7 +39,7 @@ Scenario without_launches_of_host(const Scenario& scenario) {
   return changed;
 }
 
-// What the host adds to computation; rounding errors are none of it.
+// Returns the seconds that slow launches by the host add to computation. A relative difference up to 1e-9 is rounding.
 double added_by_host(double with_host_s, double without_host_s) {
   const double added_s = with_host_s - without_host_s;
   return added_s > 1e-9 * with_host_s ? added_s : 0;

@@ -42,7 +42,7 @@ Json failures_schema();
 /// Returns the failures of hardware, with the best checkpoint interval for these and losses of spot nodes together.
 FailureProcess process_of(const FailureSpec& spec, const FailingJob& job);
 
-/// The total time and the interruptions of a training of `useful_s`.
+/// The total time and the interruptions of a training that computes for `useful_s` seconds.
 struct FailingTraining {
   double wall_s = 0;      ///< infinite: the trace never has the nodes, or never for long enough
   double shortest_s = 0;  ///< least over starts in the trace; without a trace equal to wall_s

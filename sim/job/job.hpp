@@ -102,9 +102,9 @@ struct ShapeSpec {
 /// A measured run of the same model on the same GPU: a given rate, or a result of the same experiment.
 struct MeasuredRun {
   std::string id;                      ///< text for the list of inputs
-  int gpus = 1;                        ///< run without an exchange of gradients, or with its time excluded
+  int gpus = 1;                        ///< number of GPUs of the run
   int batch_per_gpu = 0;               ///< 0: unknown
-  double samples_per_s_per_gpu = 0;    ///< 0: unknown, or the GPUs exchanged gradients
+  double samples_per_s_per_gpu = 0;    ///< excludes exchanges of gradients; 0: unknown, or the GPUs exchanged gradients
   std::optional<Precision> precision;  ///< none: unknown
   int distance = 0;                    ///< 0: of the same experiment, 1: the same machine, 2: the same publication
   bool is_of_other_system = false;     ///< an experiment may compare several systems
@@ -134,7 +134,7 @@ struct [[nodiscard]] Job {
   std::optional<bool> fused_attention;
   std::optional<bool> fused_norms, fused_rotary, fused_gelu, fused_loss;  ///< one kernel each, in place of steps
   std::optional<bool> fast_convolutions;
-  bool channels_last = false;    ///< images are stored by pixel, as tensor cores require, with any software
+  bool channels_last = false;    ///< images in NHWC, as tensor cores require, even if the software's default is NCHW
   bool decodes_on_host = false;  ///< the nodes' processors decode images from files; false: no wait for input
   double epochs = 0;             ///< epochs of the training; 0: not given
   std::string epochs_source;     ///< the result that gave the epochs; empty: the job itself

@@ -153,7 +153,7 @@ bool needs_replica_search(const JobQuestion& q, const Workload& workload) {
   return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu).largest_batch() == 0;
 }
 
-// True if plain data parallelism can have what is given of the split, so that the model's size decides the software.
+// True if plain data parallelism allows all given keys of the split. The model's size then decides the software.
 bool leaves_software_open(const GivenSplit& split) {
   static const std::set<std::string> of_any_software{"tensor",       "pipeline",     "context",  "expert",
                                                      "data",         "micro_batch",  "sharding", "recompute",

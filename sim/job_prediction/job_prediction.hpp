@@ -17,7 +17,7 @@
 
 namespace lockstep::sim::job_prediction {
 
-/// A stage of a training that begins with other batches than its global batch.
+/// A stage of a training whose batch grows to the global batch (--batch-ramp).
 struct BatchStage {
   double until_tokens = 0;  ///< tokens of the whole training at its end
   std::int64_t global_batch = 0;

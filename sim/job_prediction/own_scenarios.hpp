@@ -1,6 +1,6 @@
 #pragma once
-// Numbers of GPUs that need another scenario than the largest number of the same job. They get the scenario that they
-// have if they are asked alone, so that no answer depends on the others in the list.
+// Numbers of GPUs that need another scenario than the largest number of the same job. Each gets the scenario of a
+// question with this number alone, so that no answer depends on the other numbers in the list.
 //
 // Their exchange may differ. A single GPU exchanges nothing. In one node servers save no traffic, messages cross other
 // links, and NCCL chooses its all-reduce.

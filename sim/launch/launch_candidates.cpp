@@ -234,7 +234,8 @@ class CandidateFinder {
     candidate.line.notes.push_back(setting.text() + ": " + why + "; its values are not known");
   }
 
-  // For a script that only sets MODEL_ARGS="--num-layers ..." and is sourced by another one.
+  // Collects options from variables, for a script that only sets MODEL_ARGS="--num-layers ..." for the script that
+  // sources it.
   Candidate variable_candidate() const {
     Candidate candidate;
     std::vector<Word> words;
@@ -252,7 +253,7 @@ class CandidateFinder {
     return candidate;
   }
 
-  // For a script that only exports variables for another one, as MLPerf's submissions do.
+  // Recognises a script that only exports variables for another one, as MLPerf's submissions do.
   Candidate environment_candidate() const {
     Candidate candidate;
     const std::vector<const LaunchReader*> readers = recognisers_of(environment_settings(script_), request_.format);

@@ -101,7 +101,7 @@ std::string model_of_recipe(std::string name) {
   return name;
 }
 
-// The recipe gives what the command does not; the search chooses it.
+// Lists options that the recipe sets if the command does not. Recipes are not read, so the search chooses their values.
 void leave_to_recipe(Facts& f) {
   f.options_of_recipe = {
       "--precision", "--tensor",          "--pipeline",          "--context",   "--virtual-stages",      "--expert",

@@ -84,7 +84,7 @@ class ShellState {
   void restore_arguments(const Arguments& arguments);
   /// Makes "$1", "$@" and so on unknown.
   void forget_arguments(int line);
-  /// Returns the variables, and the environment among them.
+  /// Returns all variables, with those that are exported.
   ShellVariables variables_now() const;
   /// Keeps the variables that a started process gets: exported ones, and those of the surroundings.
   void keep_environment();

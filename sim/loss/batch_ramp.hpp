@@ -17,11 +17,11 @@ struct BatchStageTokens {
   double batch_tokens = 0;
 };
 
-/// Returns D of a training that has reached `minimal` = D_min. After the stages, which ascend, the batch is
-/// `last_batch`.
+/// Returns the tokens D of a training that has reached `minimal` = D_min. Its batch grows by `stages`, in ascending
+/// order, and is `last_batch` after them.
 double tokens_of_ramp(const LossLaw& law, const std::vector<BatchStageTokens>& stages, double last_batch,
                       double minimal);
-/// Returns D_min after `tokens` tokens of such a training.
+/// The inverse of tokens_of_ramp(): returns D_min after `tokens` tokens.
 double minimal_tokens_of_ramp(const LossLaw& law, const std::vector<BatchStageTokens>& stages, double last_batch,
                               double tokens);
 

@@ -29,8 +29,7 @@ class Platform {
   simgrid::s4u::Host* gpu_host(int gpu) const { return host(cluster_.gpu(gpu)); }
   simgrid::s4u::Host* cpu_host(int node) const { return host(cluster_.cpu(node)); }
 
-  /// Messages from the job's nodes get the latency of its cluster, with its overhead. It must live as long as they are
-  /// sent.
+  /// Gives messages from the job's nodes the latency and overhead of its cluster. `job` must outlive these messages.
   void use_latencies_of(const Cluster& job);
 
  private:

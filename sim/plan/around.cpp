@@ -328,8 +328,8 @@ class Around {
       b.backward_s += g.backward_s;
       b.update_s += g.update_s;
     }
-    // Without jitter, no GPU waits for a slower one. All exposed time is then communication. With many messages, these
-    // parts are in closed form but the focus is not: its waits are divided as they are.
+    // Without jitter, no GPU waits for a slower one, so all exposed time is communication. With many messages, these
+    // parts are in closed form but the focus is not. The focus's waits are then divided in their proportions.
     const Outcome even = evaluation_.at(varied("even"));
     const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
     const double main_waits_s = std::max(0.0, main.iteration_s - main.compute_s);

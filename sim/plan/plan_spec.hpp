@@ -166,7 +166,8 @@ struct PlanSpec {
 /// Returns the plan's scenario with a point's settings. Throws InputError, also if the settings contradict each other.
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
 
-/// The same, for one point after the other. The reference is valid until the next call.
+/// Returns the same scenario from a series, which reuses the previous point's. The reference is valid until the next
+/// call.
 const Scenario& scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings, ScenarioSeries& series);
 
 /// Returns the values that points show for an axis, under one or more names.
@@ -176,7 +177,7 @@ std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::strin
 /// Reads the plan and its scenario, and refuses axis values with which no point can be read. With `ignores_memory`,
 /// points are predicted even if they exceed a GPU's memory. Throws InputError.
 PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
-/// The same, for a plan that was already read, or made.
+/// Does the same for a plan that is already in memory.
 PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
 }  // namespace lockstep::sim::plan

@@ -56,7 +56,7 @@ struct [[nodiscard]] PlanResult {
   std::size_t refined_points = 0;
   bool is_final = true;  ///< false: some points still wait (status "waiting") or are not refined yet
 
-  /// Returns the recommended point, or else the closest one.
+  /// Returns the recommended point. If no point meets the objective, returns the closest one.
   std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
 };
 

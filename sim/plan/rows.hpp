@@ -1,6 +1,6 @@
 #pragma once
-// The points of a plan with their best predictions so far. A row is made when it is asked for, from the point and from
-// its outcome on disk (outcomes.hpp). What a choice among all points needs stays in memory: 64 bytes for each point.
+// The points of a plan with their best predictions so far. A row is made on request, from the point and its outcome on
+// disk (outcomes.hpp). The values by which points are chosen stay in memory: 64 bytes for each point.
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -33,7 +33,7 @@ struct PlanRow {
 
 enum class RowStatus : std::uint8_t { waiting, ok, refused, failed };
 
-/// What stays in memory of a row. Numbers are 0 unless the status is ok.
+/// The part of a row that stays in memory. Numbers are 0 unless the status is ok.
 struct RowState {
   double time_s = 0, time_s_high = 0;
   double cost = 0, cost_high = 0;  ///< 0 if not priced

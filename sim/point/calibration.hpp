@@ -20,9 +20,9 @@ double epochs_half_width(const Scenario& scenario);
 /// Returns |log(high / low)|, at most kWidestBound. It is kWidestBound if one of them is not positive.
 double log_distance(double low, double high);
 
-/// Returns the width w for the upper bound.
+/// Returns the width w of one side of the interval. `off`: the inputs' effects on that side, and `input` if it counts.
 double half_width(const IntervalCalibration& calibration, double off);
-/// Returns value / lower bound; factor_above() returns upper bound / value. `off`: the inputs' effects on that side.
+/// Returns value / lower bound; factor_above() returns upper bound / value. `off` as for half_width().
 double factor_below(const IntervalCalibration& calibration, double off);
 double factor_above(const IntervalCalibration& calibration, double off);
 

@@ -13,7 +13,7 @@ namespace lockstep::sim::point {
 enum class ErrorClass {
   exact,        ///< exact times of all messages
   approximate,  ///< within PredictionMethod::stated_error()
-  closed_form   ///< no bound: ranks in lockstep, see replay.hpp
+  closed_form   ///< error not bounded: all ranks are assumed to run in lockstep (replay.hpp)
 };
 
 inline const Choices<ErrorClass>& choices_of(ErrorClass) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kReplays = 9;
 constexpr double kMostMessagesTogether = 2e7;  // of all replays: about a minute
-constexpr int kFewestIterations = 3;           // measured, of the slowest job
+constexpr int kFewestIterations = 3;           // iterations of the slowest job that are measured, at least
 constexpr int kMostAttempts = 5;               // each replays at least 1.5 times as long as the one before
 
 // A job as it is replayed; its parts refer to each other, so that it stays in place.

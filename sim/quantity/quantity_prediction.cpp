@@ -245,7 +245,7 @@ std::optional<double> reached(const std::vector<double>& choices, const std::vec
   return std::nullopt;
 }
 
-constexpr double kSharesOff = 0.04;  // sources differ by this in what they call full speed
+constexpr double kSharesOff = 0.04;  // share of the speed; sources differ by this in their definition of full speed
 constexpr double kComputeOff = 0.1;  // error of required bandwidth, which is proportional to the speed of computation
 
 std::optional<Value> needed_choice(const QuantityTask& r, const std::vector<WorkloadTime>& times, double baseline_s) {

@@ -128,6 +128,7 @@ class FairFlows {
   bool is_settled(int link);
   bool has_single_start(const Link& link) const { return link.group == 0 && link.started == 1; }
   int find_narrowest_link(const Link& link);
+  /// Gives the link's group and its new flows equal rates. False, and nothing changes: another link limits them.
   bool set_even_share(int link);
   bool load_other_links(int flow, int link, double change);
   void join_group(int flow, int link);
@@ -162,7 +163,7 @@ class FairFlows {
   std::vector<Links> routes_;
   std::vector<int> links_of_routes_;
   std::vector<Flow> flows_;
-  std::vector<Hop> hops_;  // of all flows: one piece of memory, for they are many
+  std::vector<Hop> hops_;  // of all flows, in one array because there are many
   std::size_t longest_ = 0;
   std::vector<int> throttles_;  // unused ones, of one flow each
   std::vector<int> unused_;     // numbers of flows

@@ -4,9 +4,9 @@
 // the others end too early. A collective ends when the last of its links has carried its bytes, and never before the
 // time that it takes without others.
 //
-// Copies of input over links may take far longer than a collective. If work starts on a link that has r seconds of work
-// left, and needs it for b seconds itself, it ends after b + min(b, r). So it is if two share evenly: the shorter ends
-// after twice its time, the longer after the sum. Work that had started before keeps its end.
+// Copies of input over links may take far longer than a collective. If work needs a link for b seconds, and the link
+// has r seconds of earlier work left, the new work ends after b + min(b, r). This is even sharing by two: the shorter
+// ends after twice its own time, the longer after the sum of both. The end of the earlier work does not change.
 #include <functional>
 #include <queue>
 #include <utility>
@@ -25,7 +25,7 @@ class LinkQueue {
   /// Adds a collective of `plan` that starts at `start_s` to the queues of its links, and returns its end. Without
   /// others it would end at `alone_end_s`.
   double occupy(int plan, double start_s, double alone_end_s);
-  /// The same for the copies of all GPUs from a source.
+  /// Adds the input copies that all GPUs make from `source`, in the same way.
   double occupy(Work::Source source, double start_s, double alone_end_s);
 
  private:
@@ -69,10 +69,10 @@ class WorkOrder {
   const bool by_time_;
   const bool takes_copies_early_;
   std::size_t taken_ = 0;
-  std::size_t next_ = 0;  // in enqueueing order: all before it are processed
-  std::vector<std::vector<int>> of_stream_;
-  std::vector<std::size_t> head_;  // by stream
-  std::vector<bool> is_taken_;     // by work
+  std::size_t next_ = 0;                     // in enqueueing order: all before it are processed
+  std::vector<std::vector<int>> of_stream_;  // work by stream, in the order of enqueueing
+  std::vector<std::size_t> head_;            // by stream
+  std::vector<bool> is_taken_;               // by work
 
   // Only if ordered by time. Work is ready if it is the next of its stream and nothing that it waits for is left, so its
   // start is known.

@@ -82,7 +82,7 @@ class MaxPlusPlan {
   MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes, double reduction_rate);
   /// A library operation. `units`: of plans that include it.
   MaxPlusPlan(const Plan& call, const Cluster& cluster, const UnitClasses& units);
-  /// Call after LinkUse::find_contested_links, before the rest.
+  /// Call this after LinkUse::find_contested_links(), and before all other members.
   void find_watched(const LinkUse& links);
   /// False for a library operation whose messages do not fit on their links: its time is unknown.
   bool has_time() const { return !call_ || call_->fits; }

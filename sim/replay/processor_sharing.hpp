@@ -39,7 +39,7 @@ class ProcessorSharing {
     }
     std::vector<Ending> in_order_;
     std::size_t first_ = 0;       // in in_order_: those before have ended
-    std::vector<Ending> others_;  // a heap
+    std::vector<Ending> others_;  // a heap of the endings that were not pushed in ascending order
   };
 
   void run_many(const SharingFlow* flows, std::size_t count, double bandwidth, std::vector<double>& ends_s);

@@ -25,6 +25,7 @@ class LeastTime {
   struct Passed {
     double forward_s = 0, backward_s = 0;
   };
+  /// Returns the time of a micro-batch's passes through the part's blocks, embedding and loss.
   Passed of_part(const ModelPart& part) const;
 
   std::vector<double> forward_until_s_, backward_until_s_;  // of the blocks before the i-th

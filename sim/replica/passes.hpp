@@ -105,6 +105,7 @@ class Passes {
   PassSeconds pass(const PieceSeconds& piece, const TrafficList& traffic) const;
   StateSeconds scattered(int block) const;
   StateSeconds gathered_backward(int block) const;
+  /// Returns the time of one reduce-scatter or all-gather of the sharded state.
   StateSeconds once(const RankParameters& parameters, TrafficKind kind) const;
   StateSeconds time_of(const Traffic& traffic) const;
 

@@ -89,7 +89,7 @@ std::optional<NcclChoices> nccl_of_group(const Scenario& scenario, const GroupLi
       graph->intra_bytes_per_s *= share;
       graph->inter_bytes_per_s *= share;
     }
-  // What calls of the whole machine were measured to take beyond the tables.
+  // Excess over NCCL's tables, as measured in collectives over the whole machine.
   const int of_machine = links.most_nodes > 1 ? gpus : std::min(gpus, scenario.cluster.gpus_per_node);
   const NcclSystem machine = nccl_system(scenario.cluster, scenario.communication.nccl, of_machine);
   system.latency_excess_s = machine.latency_excess_s;
@@ -162,7 +162,8 @@ double by_ring(const GroupLinks& links, TrafficKind kind, double bytes, const Pe
   return rounds * links.ring.seconds(bytes / links.ranks, perturbation);
 }
 
-// What every member and, over all members of a node side by side, every node must let through.
+// Returns the time of the links: of each member within its node, and of each node if rings over all members run in
+// parallel.
 double by_links(const GroupLinks& links, TrafficKind kind, double bytes, bool adds_in_switch,
                 const Perturbation& perturbation) {
   const double passed = (is_all_reduce(kind) ? 2.0 : 1.0) * (links.ranks - 1) / links.ranks * bytes;
@@ -172,7 +173,7 @@ double by_links(const GroupLinks& links, TrafficKind kind, double bytes, bool ad
   return seconds;
 }
 
-// Rings over all members of a node side by side: the first round's latency is in the links' time.
+// Returns the time of parallel rings, one for each member of a node. by_links() includes the first round's latency.
 double by_rings(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
   const int rounds = (is_all_reduce(kind) ? 2 : 1) * (links.ranks - 1);
   const double latency_s = std::max(links.within.seconds(0, perturbation), links.across.seconds(0, perturbation));

@@ -13,14 +13,14 @@
 //                 node, only that ring counts.
 //   `all-to-all`  Each member sends to the others of its node and to those of other nodes at once, to these with
 //                 /communication/nccl/all_to_all_share of the NICs' bandwidth.
-//   `dispatch`    Each member sends a token once to its like on each other node with experts of it. That one passes it on
-//                 within the node, at the same time as others arrive.
+//   `dispatch`    Each member sends a token once to each other node with its experts, to the member with the same
+//                 position there. That member sends it on within the node, while other tokens arrive.
 //   `send`        From stage to stage, or around the context ring.
 //
-// A group may have different numbers of members on its nodes. Its rings side by side are then as many as the fewest
-// members on a node, which has NICs for no more. An all-to-all is modelled with one member per node. Where units of the cluster
-// are interchangeable (Cluster::gpus_of_unit()), a few replicas represent all (representative_replicas.hpp): a split over a
-// million GPUs takes no longer than one over a hundred.
+// A group may have different numbers of members on its nodes. It then has as many parallel rings as the node with the
+// fewest members has, because these members have no NICs for more. An all-to-all is modelled with one member per node.
+// If units of the cluster are interchangeable (Cluster::gpus_of_unit()), a few replicas represent all
+// (representative_replicas.hpp). A split over a million GPUs then takes no longer than one over a hundred.
 #include <map>
 #include <optional>
 #include <vector>
@@ -81,9 +81,10 @@ class SplitLinks {
   /// Returns the seconds of all repetitions (`times`).
   double seconds(const Traffic& traffic, const Perturbation& perturbation = {}) const;
   double seconds(const TrafficList& list, const Perturbation& perturbation = {}) const;
-  /// Returns by which factor computing takes longer while the exchange runs: /compute/overlap_slowdown, over the share of
-  /// the multiprocessors that its kernel leaves. A thread block of NCCL's holds one multiprocessor, and all of them half of
-  /// the GPU at most. The share is 1 if the exchange is not NCCL's, or if the scenario does not give multiprocessors.
+  /// Returns the factor by which computing takes longer while the exchange runs. It is /compute/overlap_slowdown over
+  /// the share of the multiprocessors that the exchange's kernel leaves. Each of NCCL's thread blocks holds a
+  /// multiprocessor, all of them at most half of the GPU. The share is 1 without NCCL, or if the scenario gives no
+  /// multiprocessors.
   double slowdown(const Traffic& traffic) const;
   const GroupLinks& of(TrafficGroup group) const { return links_.at(group); }
 

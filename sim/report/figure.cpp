@@ -42,7 +42,7 @@ AxisUnit unit_of_seconds(double most_s) {
   return most_s < 2 * 86400 ? AxisUnit{"hours", 3600} : AxisUnit{"days", 86400};
 }
 
-// What a panel shows of a report's rows: any metric but the gain over another row.
+// The values of one metric that a panel draws. The gain over another row cannot be drawn.
 class Quantity {
  public:
   Quantity(const Report& report, PublishedMetric metric) : report_(report), metric_(metric) {

@@ -127,7 +127,7 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   return rounded(std::move(json));
 }
 
-// A column per value that any row has; variants may differ in what they predict.
+// A column for each value that any row has, because variants may have different values.
 std::string csv_text(const Report& report) {
   std::vector<Json> rows;
   std::vector<std::string> pointers, names;

@@ -21,7 +21,7 @@ struct KernelsSpec {
   std::shared_ptr<const KernelLaws>
       laws;          ///< null if `gpus` is empty; scale them by kernel_peaks(), not by their peaks()
   double speed = 1;  ///< rate of these kernels in a training over their rate in short benchmarks
-  /// The same of kernels that stay in 16 bits while others are in eight or four; none: `speed`.
+  /// `speed` of kernels that stay in 16 bits while others are in eight or four bits; none: equal to `speed`.
   std::optional<double> half_speed;
 
   double speed_in_half() const { return half_speed.value_or(speed); }

@@ -25,6 +25,7 @@ class AllReduceOfProfile {
   std::vector<std::string> libraries(int gpus) const;
 
  private:
+  /// True if the fit is of operation(), in single precision and over `gpus` devices, by any library.
   bool is_such(const calib::Fit& fit, int gpus) const;
 
   std::shared_ptr<const calib::Profile> profile_;

@@ -8,7 +8,7 @@
 
 namespace lockstep::sim::scenario {
 
-/// From this value on an input is reported as imprecise, and intervals are printed below the table.
+/// Inputs with at least this relative uncertainty are reported as imprecise, with intervals below the table.
 constexpr double kImprecise = 0.05;
 /// No prediction if imprecise measurements extend an iteration by three quarters at the end of the interval.
 constexpr double kTooWide = 0.75;
@@ -38,8 +38,8 @@ UncertaintySpec widened(const UncertaintySpec& stated, const MeasuredQuality& qu
 /// Writes a line for each imprecise input.
 std::vector<std::string> imprecise_inputs(const Scenario& scenario, int gpus, int batch_per_gpu,
                                           const std::vector<double>& call_bytes);
-/// The reason why nothing is predicted if the interval reaches `relative_high` times an iteration; empty if it is
-/// predicted.
+/// Explains why a point is not predicted whose interval reaches up to `relative_high` times its iteration. Empty if it
+/// is predicted.
 std::string too_imprecise(const MeasuredQuality& quality, double relative_high);
 
 /// Writes a line for each profile of the scenarios in which a tenth or more of the series are imprecise.

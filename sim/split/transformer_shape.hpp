@@ -99,7 +99,7 @@ RankParameters trained_parameters(const TransformerShape& shape, const ParallelS
 /// Counts those outside layers; with adapters there are none.
 RankParameters trained_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,
                                                  const ModelPart& part);
-/// True if the layer has a dense network whose matrices have adapters.
+/// True if the layer has a dense feed-forward network whose matrices have LoRA adapters.
 bool adapts_network(const ParallelSpec& spec, const model::LayerParts& parts);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 

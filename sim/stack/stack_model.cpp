@@ -180,7 +180,7 @@ bool is_slowed_by_exchanges(const StackModel& m, const Scenario& scenario, int g
          scenario.communication.all_reduce == AllReduceKind::nccl && traits_of(scenario.algorithm).has_kernels_beside;
 }
 
-// As SplitLinks::slowdown() has it, with a ring over all GPUs.
+// Computes the factor of SplitLinks::slowdown() for a ring over all GPUs.
 double slowdown_by_exchanges(StackModel& m, const Scenario& scenario, int gpus) {
   const NcclSystem system = nccl_system(scenario.cluster, scenario.communication.nccl, gpus);
   return std::max(1.0, m.constant({kSlowdownByExchanges})) *

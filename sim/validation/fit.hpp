@@ -24,6 +24,7 @@
 //   `rates where processors decode images`     Images decoded.
 //   `times of trainings with a given rate`     Share of evaluations.
 //   `times of trainings without one`           The time of trainings over that of benchmarks.
+//   `whole trainings`                          The calendar time of language models over that with the fastest split.
 //
 // The first and the third kind are fitted without values that their experiments give, so that constants alone describe
 // the record. All records with a given or a target value count. Leaving out whole sources (scoring.hpp) measures the

@@ -38,8 +38,8 @@ inline const Choices<Role>& choices_of(Role) {
   return all;
 }
 
-/// The use of a record in the fit. `given` is an input, `fit` and `test` are targets (see suite.hpp), `apart` is a
-/// target that is never fitted. `none`: not given.
+/// The use of a record in the fit. `given` is an input, `fit` and `test` are targets (see suite.hpp). `apart` is a
+/// target on which nothing is fitted; only whole trainings fit one constant. `none`: not given.
 enum class Use { none, given, fit, test, apart };
 
 inline const Choices<Use>& choices_of(Use) {
@@ -73,7 +73,7 @@ struct Record : Job {
   std::string group, source, system;  ///< equal in records of one experiment, publication, system under test
   std::string whole_source;           ///< name of the sources that are left out together (sources.hpp); else `source`
 
-  // What the metric refers to: operation, baseline, statistic, layer
+  // These members hold details of the metric: operation, baseline, statistic, layer
   Collective collective = Collective::all_reduce;
   int baseline_gpus = 0;  ///< 0: not given
   bool is_strong_scaling = false;

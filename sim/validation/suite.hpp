@@ -6,9 +6,10 @@
 //    "tolerances": {"median_error": 0.12, "coverage": 0.8, "median_width": 0.25, "why"?: "..."},
 //    "records": [{... as in record.hpp ..., "use": "given" | "fit" | "test" | "apart"}]}
 //
-// Records with the use "apart" are predicted and scored separately. No constant rests on them, and no bound except that
-// of whole trainings. They are later results of a source whose older ones are fitted, such as a vendor's next summary,
-// or whole trainings, whose hours include failures and restarts. Tolerances hold for the test records, or for those
+// Records with the use "apart" are predicted and scored separately. They are later results of a source whose older ones
+// are fitted, such as a vendor's next summary, or whole trainings, whose hours include failures and restarts. Whole
+// trainings of language models fit one constant and the bounds of their own class (quantity::training_over_fastest()).
+// No other constant or bound rests on these records. Tolerances hold for the test records, or for those
 // scored apart in a suite without test records. The median of |error| and the median half width of the bounds (relative
 // to the prediction) must not exceed them. The share of published values inside the bounds must reach `coverage`.
 #include <string>
@@ -36,8 +37,8 @@ struct Suite {
 /// have one id, or if `sources.json` next to that folder lacks a record's source (sources.hpp).
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
-/// Returns all records except those with the use "apart"; of these, only whole trainings, which fit one constant of
-/// their own.
+/// Returns the records on which constants are fitted: all without the use "apart", and whole trainings with it, which
+/// fit one constant of their own.
 std::vector<Record> records_to_fit(const std::vector<Suite>& suites);
 
 /// Returns the records, followed by the given facts of the folder's suites whose ids the records do not have. If there

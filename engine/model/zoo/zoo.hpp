@@ -28,8 +28,8 @@ const Graph& zoo_graph(const std::string& name);
 std::string fused_attention_name(const std::string& name);
 /// The name for which zoo_graph() returns layers of the same costs; empty if there is none.
 std::string zoo_name_of(const Graph& graph);
-/// Returns what a scenario's `model` says of such a graph: zoo_name_of(), or name, sequence and attention. Null if
-/// neither describes the graph.
+/// Returns the graph as a scenario's `model` gives it: zoo_name_of(), or name, sequence and attention. Null if neither
+/// describes the graph.
 Json zoo_json_of(const Graph& graph);
 
 /// Reads a user's model. It is an object {"schema": "lockstep/model/1", ...} (graph_json.cpp), a HuggingFace
