@@ -25,7 +25,7 @@
 //                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
 //                     "pads_vocabulary"?: true, "expert_overlap"?: true, "expert_dispatch"?: "deepep", "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
-//                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp", "partition"?: "by-cost",
+//                     "constants_of"?: "transformers", "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp", "partition"?: "by-cost",
 //                     "splits"?: {"dimensions", "schedules", "sharding", "sharding_groups"?: true, "sequence"?: false,
 //                                 "expert_overlap"?: true, "expert_dispatch"?: "hybridep",
 //                                 "recompute": names, or lists of parts of a layer; "source"}}

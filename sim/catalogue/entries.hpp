@@ -134,8 +134,11 @@ struct StackEntry : Entry {
   MemoryCounter peak_memory = MemoryCounter::allocated;  ///< counter of its memory peaks
   StateKeeping keeping = StateKeeping::mixed;            ///< key "parameter_bytes"
   StagePartition partition = StagePartition::even;
-  SplitAbilities splits;  ///< without this key: only data parallelism
+  SplitAbilities splits;     ///< without this key: only data parallelism
+  std::string constants_of;  ///< id of the software whose kernels it runs; empty: its own
 
+  /// Returns the id in the names of its fitted constants.
+  const std::string& constants_id() const { return constants_of.empty() ? id : constants_of; }
   /// True if its exchange or its memory is modelled from its source code.
   bool is_followed() const {
     return (keeping != StateKeeping::mixed && keeping != StateKeeping::autocast) ||

@@ -240,8 +240,8 @@ StackEntry read_stack(const JsonNode& node) {
                            "eight_bits",       "unpadded",         "trains_as_measured",
                            "recompute",        "selective",        "causal_flops_of",
                            "peak_memory",      "parameter_bytes",  "fused_attention_capability",
-                           "splits",           "expert_overlap",   "expert_dispatch",
-                           "partition"});
+                           "constants_of",     "splits",           "expert_overlap",
+                           "expert_dispatch",  "partition"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -255,6 +255,7 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto capability = node.find("fused_attention_capability"))
     entry.fused_attention_capability = capability->sourced_number({kAnyFusedAttention, 100});
   entry.hopper_attention = flag(node, "hopper_attention");
+  if (const auto software = node.find("constants_of")) entry.constants_of = software->text();
   entry.sequence_parallel = flag(node, "sequence_parallel");
   entry.whole_experts = flag(node, "whole_experts");
   entry.expert_overlap = flag(node, "expert_overlap");

@@ -133,6 +133,7 @@ struct [[nodiscard]] Job {
   std::optional<model::MasterWeights> master_weights;
   std::optional<bool> fused_attention;
   std::optional<bool> fused_norms, fused_rotary, fused_gelu, fused_loss;  ///< one kernel each, in place of steps
+  std::optional<bool> chunked_loss;                                       ///< scores and loss of some tokens at a time
   std::optional<bool> fast_convolutions;
   bool channels_last = false;    ///< images in NHWC, as tensor cores require, even if the software's default is NCHW
   bool decodes_on_host = false;  ///< the nodes' processors decode images from files; false: no wait for input

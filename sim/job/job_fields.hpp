@@ -111,6 +111,11 @@ void visit_job_fields(Visit& visit, A& a, B& b) {
   visit(Name{"fused_loss", "--fused-loss",
              "The loss reads and writes scores in half precision, once a pass, as Liger's (default: by software)"},
         a.fused_loss, b.fused_loss);
+  visit(Name{"chunked_loss", "--chunked-loss",
+             "The output matrix and the loss process some tokens at a time, so that all scores are never in memory "
+             "(Liger's fused linear cross-entropy, cut cross-entropy, torchtune's LinearCrossEntropyLoss). Implies "
+             "--fused-loss"},
+        a.chunked_loss, b.chunked_loss);
   visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);
   visit(Name{"channels_last", "--channels-last",
              "Images lie by pixel (PyTorch's channels_last), as tensor cores take them"},

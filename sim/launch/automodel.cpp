@@ -144,6 +144,9 @@ void read_automodel(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
     for (const char* key : {"autopipeline.pp_microbatch_size", "distributed.pipeline.pp_microbatch_size"})
       if (const auto size = s.whole(key, "--micro-batch")) f.micro_batch = size;
   }
+  // It calls the kernel of cut cross-entropy (nemo_automodel/components/loss/linear_ce.py).
+  if (s.text("loss_fn._target_", "--chunked-loss").value_or("").find("FusedLinearCrossEntropy") != std::string::npos)
+    f.give_flag("--chunked-loss", s, "loss_fn._target_");
   const std::string recompute =
       first_key(s, {"distributed.activation_checkpointing", "parallelizer.activation_checkpointing"});
   const std::string kind = recompute.empty() ? "" : lower_case(s.text(recompute, "--recompute").value_or(""));

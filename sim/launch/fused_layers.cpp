@@ -15,12 +15,12 @@ struct FusedLayers {
   std::vector<const char*> options;  ///< that it turns on
 };
 
-// Liger's defaults replace norms, rotary positions and the loss (liger_kernel/transformers/monkey_patch.py). Unsloth
-// replaces the same.
+// Liger's defaults replace norms and rotary positions, and join output matrix and loss
+// (liger_kernel/transformers/monkey_patch.py). Unsloth replaces the same layers one by one.
 const std::vector<FusedLayers>& keys_of_several() {
   static const std::vector<FusedLayers> all{
-      {"use_liger_kernel", {"--fused-norms", "--fused-rotary", "--fused-loss"}},
-      {"enable_liger_kernel", {"--fused-norms", "--fused-rotary", "--fused-loss"}},
+      {"use_liger_kernel", {"--fused-norms", "--fused-rotary", "--chunked-loss"}},
+      {"enable_liger_kernel", {"--fused-norms", "--fused-rotary", "--chunked-loss"}},
       {"use_unsloth", {"--fused-norms", "--fused-rotary", "--fused-loss"}},
       {"torch_compile", {"--fused-norms", "--fused-rotary", "--fused-gelu", "--fused-loss"}}};
   return all;
@@ -36,10 +36,10 @@ const std::vector<std::pair<const char*, const char*>>& keys_of_one() {
       {"liger_kernel_config.rope", "--fused-rotary"},
       {"liger_cross_entropy", "--fused-loss"},
       {"liger_kernel_config.cross_entropy", "--fused-loss"},
-      {"liger_fused_linear_cross_entropy", "--fused-loss"},
-      {"liger_kernel_config.fused_linear_cross_entropy", "--fused-loss"},
+      {"liger_fused_linear_cross_entropy", "--chunked-loss"},
+      {"liger_kernel_config.fused_linear_cross_entropy", "--chunked-loss"},
       {"flash_attn_cross_entropy", "--fused-loss"},
-      {"cut_cross_entropy", "--fused-loss"}};
+      {"cut_cross_entropy", "--chunked-loss"}};
   return all;
 }
 

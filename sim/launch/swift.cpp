@@ -78,7 +78,7 @@ void give_swift_sharding(LaunchSettings& s, Facts& f) {
   if (name.find('.') != std::string::npos || at == std::string::npos || at + 4 >= name.size() || name[at + 4] > '3')
     return;
   const std::string stage(1, name[at + 4]);
-  f.give_from("--software", "DeepSpeed", s, "deepspeed");
+  f.give_from("--software", "Transformers with DeepSpeed", s, "deepspeed");
   f.give_from("--sharding", stage == "0" ? "none" : "zero" + stage, s, "deepspeed");
   if (name.find("offload") != std::string::npos) f.give_from("--offload-optimizer", "", s, "deepspeed");
 }

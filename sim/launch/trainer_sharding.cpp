@@ -115,7 +115,7 @@ void read_deepspeed_of_trainer(LaunchSettings& s, Facts& f, const ReadNamedFile&
   if (s.has("deepspeed_config.gradient_accumulation_steps"))
     f.accumulation = s.whole("deepspeed_config.gradient_accumulation_steps", "--accumulation");
   if (has_any_key(s, {"zero_optimization.stage", "deepspeed_config.zero_stage", "accelerate.zero_stage", "zero_stage"}))
-    f.give_default("--software", "DeepSpeed", "its configuration");
+    f.give_default("--software", "Transformers with DeepSpeed", "DeepSpeed's configuration");
   read_deepspeed(s, f);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/index.hpp"
 #include "engine/base/text.hpp"
 #include "engine/model/checkpoints.hpp"
 #include "sim/program/learners.hpp"
@@ -124,6 +125,20 @@ int count_blocks(const model::Graph& graph) {
   return blocks.empty() ? 1 : std::max(1, 1 + *std::max_element(blocks.begin(), blocks.end()));
 }
 
+// Returns the graph in which the output matrix and the loss have the rows of a chunk.
+model::Graph with_loss_in_chunks(model::Graph graph, int batch) {
+  graph.arenas = nullptr;
+  std::vector<model::Layer>& layers = graph.layers.edit();
+  model::Layer& loss = layers.back();
+  if (loss.kind != model::LayerKind::softmax) return graph;
+  model::Layer& output = layers[to_index(loss.inputs.front())];
+  const double chunk =
+      split::tokens_of_loss_chunk(static_cast<double>(loss.out.height) * batch, loss.out.channels, output.in.channels);
+  const int rows = std::max(1, static_cast<int>(std::ceil(chunk / batch)));
+  output.out.height = loss.in.height = loss.out.height = rows;
+  return graph;
+}
+
 void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   const int bytes = activation_bytes(s.compute.precision);
   const double parameters = static_cast<double>(s.model.parameter_count());
@@ -142,7 +157,8 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   }
   const int batch = memory.batch_per_gpu;
   const bool repeats = s.compute.recomputes_blocks;
-  memory.activations_bytes = activation_arena_bytes(s.model, batch, bytes, repeats) + loss_bytes(s, batch) +
+  const model::Graph& graph = s.compute.chunks_loss ? with_loss_in_chunks(s.model, batch) : s.model;
+  memory.activations_bytes = activation_arena_bytes(graph, batch, bytes, repeats) + loss_bytes(s, batch) +
                              (gelu_bytes(s, batch) + softmax_bytes(s, batch)) / (repeats ? count_blocks(s.model) : 1);
   memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;
   memory.communication_bytes = communication_bytes(s, gpus);

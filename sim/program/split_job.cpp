@@ -57,6 +57,7 @@ SplitMemoryOptions memory_of(const Scenario& scenario, const ParallelSpec& spec)
   software.sent_gradient_bytes = bytes_of(scenario.communication.wire);
   software.has_half_state = scenario.compute.half_parameters;
   software.has_loss_in_single = scenario.compute.loss_bytes_per_logit > 0;
+  software.has_loss_in_chunks = scenario.compute.chunks_loss;
   software.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
   return memory_options(spec, software);
 }

@@ -284,6 +284,9 @@ ObjectFormat<ComputeSpec> make_compute_format() {
           "weights, gradients and the optimizer's state are in half precision like the layers (\"bf16-true\"), without "
           "copies in "
           "single precision: 8 bytes per parameter with Adam in place of 16, updates that move half as much");
+  f.boolean("chunked_loss", &Spec::chunks_loss)
+      .otherwise(false)
+      .means("the output matrix and the loss process some tokens at a time, so that all scores are never in memory");
   f.boolean("recompute_blocks", &Spec::recomputes_blocks)
       .otherwise(false)
       .means(

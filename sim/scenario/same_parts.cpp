@@ -76,16 +76,16 @@ bool is_same(const NcclSpec& a, const NcclSpec& b) {
 bool is_same_compute(const ComputeSpec& a, const ComputeSpec& b) {
   const auto& [precision, rates, time_factor, launch_s, host_launch_s, compute_efficiency, attention_efficiency,
                expert_efficiency, kernels, unaligned_2_efficiency, unaligned_4_efficiency, gelu_bytes, rms_norm_bytes,
-               rotary_bytes, loss_bytes_per_logit, memory_efficiency, fast_convolution_gain, channel_tile,
+               rotary_bytes, loss_bytes_per_logit, chunks_loss, memory_efficiency, fast_convolution_gain, channel_tile,
                cast_bytes_per_parameter, recomputes_blocks, repeated_shares, sum_bytes, softmax_bytes, half_parameters,
                optimizer, kept, jitter, jitter_variation, profile, overlap_slowdown, busy_devices] = a;
   return std::tie(precision, time_factor, launch_s, host_launch_s, attention_efficiency, expert_efficiency,
                   unaligned_2_efficiency, unaligned_4_efficiency, gelu_bytes, rms_norm_bytes, rotary_bytes,
-                  loss_bytes_per_logit, memory_efficiency, fast_convolution_gain, channel_tile,
+                  loss_bytes_per_logit, chunks_loss, memory_efficiency, fast_convolution_gain, channel_tile,
                   cast_bytes_per_parameter) ==
              std::tie(b.precision, b.time_factor, b.launch_s, b.host_launch_s, b.attention_efficiency,
                       b.expert_efficiency, b.unaligned_2_efficiency, b.unaligned_4_efficiency, b.gelu_bytes,
-                      b.rms_norm_bytes, b.rotary_bytes, b.loss_bytes_per_logit, b.memory_efficiency,
+                      b.rms_norm_bytes, b.rotary_bytes, b.loss_bytes_per_logit, b.chunks_loss, b.memory_efficiency,
                       b.fast_convolution_gain, b.channel_tile, b.cast_bytes_per_parameter) &&
          std::tie(recomputes_blocks, repeated_shares, sum_bytes, softmax_bytes, half_parameters, optimizer, jitter,
                   jitter_variation, overlap_slowdown, busy_devices) ==

@@ -59,6 +59,7 @@ struct ComputeSpec {
   double unaligned_2_efficiency = 1, unaligned_4_efficiency = 1;  ///< layer_cost.hpp
   double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;    ///< layer_cost.hpp
   double loss_bytes_per_logit = 0;                                ///< layer_cost.hpp
+  bool chunks_loss = false;  ///< scores and loss of some tokens at a time (split/activations.hpp)
   double memory_efficiency = 1;
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< layer_cost.hpp

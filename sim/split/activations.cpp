@@ -1,6 +1,7 @@
 #include "sim/split/activations.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/base/text.hpp"
@@ -260,6 +261,19 @@ double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec,
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec) {
   const double mask = shape.dropout ? shape.hidden * kMaskBytes / whole_of(spec) : 0;
   return tokens_of(shape, spec) * (mask + kIndexBytes);
+}
+
+double tokens_of_loss_chunk(double tokens, int vocabulary, int hidden) {
+  const double chunks = std::ceil(static_cast<double>(vocabulary) / hidden);
+  return std::min(tokens, std::exp2(std::ceil(std::log2(std::max(1.0, std::ceil(tokens / chunks))))));
+}
+
+double loss_working_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
+                          const LossBytes& loss, bool has_gradient) {
+  const double tokens = tokens_of(shape, spec), vocabulary = static_cast<double>(shape.vocabulary) / spec.tensor;
+  if (!loss.is_chunked) return tokens * vocabulary * loss.working;
+  const double gradient = has_gradient ? vocabulary * shape.hidden * element_bytes : 0;
+  return tokens_of_loss_chunk(tokens, shape.vocabulary, shape.hidden) * vocabulary * loss.working + gradient;
 }
 
 double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,

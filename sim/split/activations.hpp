@@ -60,8 +60,9 @@ double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec,
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);
 /// The bytes that a loss needs per logit.
 struct LossBytes {
-  double kept;     ///< from the forward to the backward pass
-  double working;  ///< largest amount in addition to `kept`
+  double kept;              ///< from the forward to the backward pass
+  double working;           ///< largest amount in addition to `kept`
+  bool is_chunked = false;  ///< computes the logits of a chunk of tokens at a time (tokens_of_loss_chunk())
 };
 /// Megatron-LM's vocabulary-parallel cross-entropy keeps exponentials in single precision in place of the logits. In
 /// addition it holds the logits, or their gradients, in half precision.
@@ -77,6 +78,14 @@ constexpr LossBytes kFusedLoss{2, 2};
 /// (nanotron/parallel/tensor_parallel/functional.py, _ShardedCrossEntropy).
 constexpr LossBytes kNanotronLoss{4, 4};
 
+/// Returns the number of tokens whose logits Liger's fused linear cross-entropy computes at a time: tokens /
+/// ceil(vocabulary / hidden), rounded up to a power of 2. So a chunk's logits take about as much memory as all hidden
+/// states (liger_kernel/ops/fused_linear_cross_entropy.py, fused_linear_cross_entropy_forward()).
+double tokens_of_loss_chunk(double tokens, int vocabulary, int hidden);
+/// Returns the bytes that a loss needs in addition to those that it keeps. A loss in chunks computes the gradients of
+/// the output matrix chunk by chunk and adds them up, if `has_gradient`.
+double loss_working_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
+                          const LossBytes& loss, bool has_gradient);
 /// Returns the bytes that the loss keeps: the inputs of the final norm and of the output matrix, and the logits.
 double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
                        const LossBytes& loss = kMegatronLoss);

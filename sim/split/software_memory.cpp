@@ -105,6 +105,7 @@ SplitMemoryOptions memory_options(const ParallelSpec& spec, const SoftwareMemory
   options.keeps_empty_gradients =
       spec.keeping == StateKeeping::single_gradients || spec.keeping == StateKeeping::megatron_core;
   if (options.activations.element == kHalfBytes) options.loss = loss_of(spec.keeping, software.has_loss_in_single);
+  if (software.has_loss_in_chunks) options.loss = {0, options.activations.element, true};
   options.reserved_bytes = software.reserved_bytes;
   return options;
 }

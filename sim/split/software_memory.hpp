@@ -31,6 +31,7 @@ struct SoftwareMemory {
   double sent_gradient_bytes = 2;   ///< bytes per gradient in messages and sums
   bool has_half_state = false;      ///< keeps nothing in single precision
   bool has_loss_in_single = false;  ///< the loss reads and writes logits in single precision
+  bool has_loss_in_chunks = false;  ///< the loss computes the logits of some tokens at a time
   double reserved_bytes = kReservedBytes;
 };
 

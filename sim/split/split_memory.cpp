@@ -117,8 +117,7 @@ ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec
   if (!part.has_loss) return chunk;
   chunk.kept_by_loss = loss_kept_bytes(shape, spec, bytes.element, options.loss);
   chunk.kept += chunk.kept_by_loss;
-  const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
-  chunk.loss_work = tokens * shape.vocabulary * options.loss.working / spec.tensor;
+  chunk.loss_work = loss_working_bytes(shape, spec, bytes.element, options.loss, spec.lora_rank == 0);
   return chunk;
 }
 

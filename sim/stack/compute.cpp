@@ -208,7 +208,7 @@ std::string family_of(const StackModel& m) {
 }
 
 double speed_of_software_and_family(StackModel& m, const std::string& what) {
-  return m.constant({"speed of software/" + m.stack->id + what}) *
+  return m.constant({"speed of software/" + m.stack->constants_id() + what}) *
          m.constant({"speed of family/" + family_of(m) + what});
 }
 
@@ -256,7 +256,7 @@ Speeds speeds_of_images(StackModel& m) {
   const std::string era = m.stack->cuda_graphs ? "kernel launch/graphs"
                           : is_single          ? "kernel launch/fp32"
                                                : "kernel launch/mixed";
-  speeds.launch_s = m.constant({"kernel launch/" + m.stack->id, era});
+  speeds.launch_s = m.constant({"kernel launch/" + m.stack->constants_id(), era});
   return speeds;
 }
 
@@ -271,7 +271,8 @@ double sustained_speed(StackModel& m, const KernelLaws& laws, Precision precisio
   if (is_amd) m.assume("software on AMD", m.stack->name, "its constants were fitted on NVIDIA's GPUs");
   const std::string name = is_amd ? kSpeedOnAmd : is_carried ? "speed/carried" : "speed/sustained";
   const std::string of_generation = name + "/" + m.gpu->generation;
-  const double tuning = is_amd ? m.constant({std::string(kTuningOnAmd) + "/" + m.stack->id, kTuningOnAmd}) : 1;
+  const double tuning =
+      is_amd ? m.constant({std::string(kTuningOnAmd) + "/" + m.stack->constants_id(), kTuningOnAmd}) : 1;
   return tuning * m.constant({of_generation + "/" + name_of(precision), of_generation, name});
 }
 
@@ -283,7 +284,7 @@ constexpr double kKernelExponent = 0.4;
 // Sets the speed of GEMMs, attention and experts by their measured laws, and that of the memory-bound passes between.
 Speeds speeds_of_sequences(StackModel& m) {
   Speeds speeds;
-  speeds.of_bytes = m.constant({"speed of software/" + m.stack->id + "/sequences"});
+  speeds.of_bytes = m.constant({"speed of software/" + m.stack->constants_id() + "/sequences"});
   const double of_kernels = std::pow(speeds.of_bytes, kKernelExponent);
   const KernelLaws laws = m.catalogue.kernel_laws_of(*m.gpu);
   const bool is_below_half = m.precision == Precision::fp8 || m.precision == Precision::fp4;
@@ -298,7 +299,7 @@ Speeds speeds_of_sequences(StackModel& m) {
     // While the stream has queued kernels, each costs launch_s. If the queue runs empty, the GPU waits for the processor,
     // which enqueues a kernel in host_launch_s.
     speeds.launch_s = kLaunchOnBusyStream_s;
-    speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
+    speeds.host_launch_s = m.constant({"host launch/" + m.stack->constants_id(), "host launch"});
   }
   return speeds;
 }

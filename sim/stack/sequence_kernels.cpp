@@ -116,10 +116,20 @@ void set_norm_bytes(StackModel& m, ComputeSpec& compute) {
   set_bytes(model::LayerKind::rotary, m.job.fused_rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
 }
 
+// Tensor ranks divide the vocabulary, for which no such loss is known.
+bool has_chunked_loss(const StackModel& m) {
+  const bool is_chunked = m.job.chunked_loss.value_or(false);
+  if (is_chunked && m.job.fused_loss && !*m.job.fused_loss)
+    throw InputError(
+        "fused_loss: a loss in chunks is fused; allowed: without --no-fused-loss, or without --chunked-loss");
+  return is_chunked;
+}
+
 // Sets the costs of a vocabulary's scores that are not FLOP: the loss in single precision, and unaligned GEMMs.
 void set_vocabulary_costs(StackModel& m, ComputeSpec& compute) {
   const int element_bytes = activation_bytes(m.precision);
-  if (!m.job.fused_loss.value_or(m.stack->fused_loss)) {
+  compute.chunks_loss = has_chunked_loss(m);
+  if (!compute.chunks_loss && !m.job.fused_loss.value_or(m.stack->fused_loss)) {
     compute.loss_bytes_per_logit = float_loss_bytes(element_bytes);
     m.assume(kLossBytes, compute.loss_bytes_per_logit,
              "in single precision, " + (m.job.fused_loss ? "as given" : "by " + m.stack->name));

@@ -45,7 +45,8 @@ void set_input(StackModel& m, InputSpec& input) {
   if (m.model->is_of_sequences() || is_split(m.job))
     throw InputError("decodes_on_host: " + m.model->id +
                      " is split or has no images; allowed: whole replicas of networks of images");
-  input.samples_per_s_per_node = m.constant({std::string(kDecodedImages) + "/" + m.stack->id, kDecodedImages});
+  input.samples_per_s_per_node =
+      m.constant({std::string(kDecodedImages) + "/" + m.stack->constants_id(), kDecodedImages});
 }
 
 // Refuses trainings with parts other than forward pass, backward pass and update.

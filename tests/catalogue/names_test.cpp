@@ -174,6 +174,16 @@ TEST_CASE("every name of the catalogue is that of its entry alone") {
   check_names(catalogue().models);
 }
 
+TEST_CASE("software that has another's constants names software of the catalogue, which has its own") {
+  for (const sim::StackEntry& stack : catalogue().stacks) {
+    if (stack.constants_of.empty()) continue;
+    INFO(stack.id);
+    const sim::StackEntry* const other = catalogue().stacks.named(stack.constants_of);
+    REQUIRE(other != nullptr);
+    CHECK(other->constants_of.empty());
+  }
+}
+
 TEST_CASE("a mutated name is none") {
   check_mutations(catalogue().gpus);
   check_mutations(catalogue().intra_nodes);

@@ -354,25 +354,37 @@ TEST_CASE("layers that are one kernel each: Liger, Unsloth, axolotl's switches, 
   const auto fused = [&](const std::string& text) {
     const sim::LaunchedJob job = launched_text(trainer + text, "a.yaml");
     std::string all;
-    for (const char* option : {"--fused-norms", "--fused-rotary", "--fused-gelu", "--fused-loss"})
+    for (const char* option : {"--fused-norms", "--fused-rotary", "--fused-gelu", "--fused-loss", "--chunked-loss"})
       all += option_of(job, option) == "absent" ? "-" : "1";
     return all;
   };
-  CHECK(fused("") == "----");
-  CHECK(fused("enable_liger_kernel: false\n") == "----");
-  CHECK(fused("enable_liger_kernel: true\n") == "11-1");
-  CHECK(fused("use_unsloth: true\n") == "11-1");
-  CHECK(fused("torch_compile: true\n") == "1111");
-  CHECK(fused("liger_rms_norm: true\n") == "1---");
-  CHECK(fused("liger_rope: true\n") == "-1--");
-  CHECK(fused("enable_liger_kernel: true\nliger_rms_norm: false\nliger_rope: true\n") == "-1-1");
-  CHECK(fused("cut_cross_entropy: true\n") == "---1");
+  CHECK(fused("") == "-----");
+  CHECK(fused("enable_liger_kernel: false\n") == "-----");
+  CHECK(fused("enable_liger_kernel: true\n") == "11--1");
+  CHECK(fused("use_unsloth: true\n") == "11-1-");
+  CHECK(fused("torch_compile: true\n") == "1111-");
+  CHECK(fused("liger_rms_norm: true\n") == "1----");
+  CHECK(fused("liger_rope: true\n") == "-1---");
+  CHECK(fused("enable_liger_kernel: true\nliger_rms_norm: false\nliger_rope: true\n") == "-1--1");
+  CHECK(fused("cut_cross_entropy: true\n") == "----1");
+  CHECK(fused("enable_liger_kernel: true\nliger_fused_linear_cross_entropy: false\n") == "11---");
+  CHECK(fused("liger_cross_entropy: true\n") == "---1-");
   const auto attention = [&](const std::string& text) {
     return option_of(launched_text(trainer + text, "a.yaml"), "--no-fused-attention");
   };
   CHECK(attention("flash_attn: fa2\n") == "absent");
   CHECK(attention("flash_attn: disabled\n") == "");
   CHECK(attention("attn_implementation: eager\n") == "");
+}
+
+TEST_CASE("DeepSpeed under a HuggingFace trainer has the layers of Transformers") {
+  const std::string swift =
+      "swift sft --model Qwen/Qwen2.5-7B --tuner_type full --per_device_train_batch_size 1 --max_length 4096 "
+      "--deepspeed zero3 ";
+  CHECK(option_of(launched_text(swift, "a.sh"), "--software") == "Transformers with DeepSpeed");
+  const sim::LaunchedJob liger = launched_text(swift + "--use_liger_kernel true", "a.sh");
+  CHECK(option_of(liger, "--fused-norms") == "");
+  CHECK(option_of(liger, "--chunked-loss") == "");
 }
 
 TEST_CASE("whether gradients are exchanged during the backward pass: as given, or by the defaults of each software") {

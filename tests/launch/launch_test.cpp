@@ -271,7 +271,7 @@ TEST_CASE("configurations of other frameworks, by hand") {
   CHECK(option_of(titan, "--tensor-overlap") == "all");
   CHECK(option_of(titan, "--precision") == "fp8");
   const sim::LaunchedJob hf = launched("hf_deepspeed_zero3.sh");
-  CHECK(option_of(hf, "--software") == "DeepSpeed");
+  CHECK(option_of(hf, "--software") == "Transformers with DeepSpeed");
   CHECK(option_of(hf, "--sharding") == "zero3");
   CHECK(option_of(hf, "--sharding-group") == "16");
   CHECK(option_of(hf, "--accumulation") == "4");

@@ -77,7 +77,7 @@ TEST_CASE("defaults are no facts where an open part of the command may give the 
   const sim::LaunchedJob chat = launched_text(
       "deepspeed --num_gpus 4 main.py --model_name_or_path gpt2 --per_device_train_batch_size 2 --deepspeed "
       "--zero_stage 2");
-  CHECK(option_of(chat, "--software") == "DeepSpeed");
+  CHECK(option_of(chat, "--software") == "Transformers with DeepSpeed");
   CHECK(option_of(chat, "--precision") == "absent");
   const sim::LaunchedJob images =
       launched_text("torchrun --nproc_per_node 8" + megatron + "--hidden-size 8 --num-attention-heads 2 --img-h 336");

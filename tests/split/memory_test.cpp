@@ -1,30 +1,10 @@
 // Memory of a split: Korthikanti's formulas to the byte, ZeRO's table, and activations by the schedule.
+#include "tests/split/memory.hpp"
 #include "engine/base/random.hpp"
-#include "sim/split/software_memory.hpp"
 #include "tests/catch.hpp"
-#include "tests/split/shapes.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
-
-namespace {
-
-ParallelSpec of_tensor(int tensor, bool sequence, int micro_batch = 4) {
-  ParallelSpec spec;
-  spec.tensor = tensor;
-  spec.sequence = sequence;
-  spec.micro_batch = micro_batch;
-  spec.data = 1;
-  return spec;
-}
-
-SplitMemory of_stage(const TransformerShape& shape, const ParallelSpec& spec, int stage, int micro_batches,
-                     const SplitMemoryOptions& options = {}) {
-  return split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), stage, micro_batches,
-                      options);
-}
-
-}  // namespace
 
 TEST_CASE("activations of a layer are Korthikanti's, for every tensor size, with and without sequence parallelism") {
   // These are the paper's 22B, 175B, 530B and 1T models (table 3).
@@ -295,24 +275,6 @@ TEST_CASE("interleaving holds 1 + (p-1)/(p v) times what 1F1B does on the first 
   CHECK(first_chunks >= 4);
   CHECK(first_chunks <= 8);
   CHECK(chunks - first_chunks * indices == Approx(plain * (1 + 3.0 / 12)));
-}
-
-TEST_CASE("the loss: logits in single precision and once more in half") {
-  const TransformerShape shape = llama(2, 64, 8, 8, 192, 50000, 32);
-  const ParallelSpec spec = of_tensor(1, false, 1);
-  CHECK(loss_kept_bytes(shape, spec, 2) == 32 * (2 * 64 * 2 + 50000 * 4));
-  const SplitMemory memory = of_stage(shape, spec, 0, 4);
-  CHECK(memory.working_bytes == 32 * 50000 * 2);
-  CHECK(memory.activations_bytes == 2 * kept_bytes(shape, spec, 0, 2) + loss_kept_bytes(shape, spec, 2) + 32 * 8);
-}
-
-TEST_CASE("PyTorch's loss needs twice as much of a logit as Megatron's") {
-  const TransformerShape shape = llama(2, 64, 8, 8, 192, 50000, 32);
-  const ParallelSpec spec = of_tensor(1, false, 1);
-  SplitMemoryOptions options;
-  const double megatron = of_stage(shape, spec, 0, 1, options).allocated_bytes();
-  options.loss = kTorchLoss;
-  CHECK(of_stage(shape, spec, 0, 1, options).allocated_bytes() - megatron == 32 * 50000 * 6);
 }
 
 TEST_CASE("empty gradients: one of every shape of a matrix, whatever the layers") {
