@@ -30,7 +30,7 @@ double Pace::share(double seconds, double fill) {
     piece->exec = sg4::this_actor::exec_init(left * slows);
     piece->exec->set_bound(fill);
     pieces_.push_back(piece);
-    const bool is_done = finishes(*piece);
+    const bool is_done = run_to_end(*piece);
     pieces_.erase(std::find(pieces_.begin(), pieces_.end(), piece));
     lost_s += (sg4::Engine::get_clock() - began_s) * (1 - 1 / slows);
     left = is_done ? 0 : piece->left / slows;
@@ -38,7 +38,7 @@ double Pace::share(double seconds, double fill) {
   return lost_s;
 }
 
-bool Pace::finishes(Piece& piece) {
+bool Pace::run_to_end(Piece& piece) {
   try {
     piece.exec->start();
     piece.exec->wait();

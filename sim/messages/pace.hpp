@@ -30,7 +30,7 @@ class Pace {
   };
 
   double slows() const { return in_flight_.empty() ? 1 : *in_flight_.rbegin(); }
-  static bool finishes(Piece& piece);
+  static bool run_to_end(Piece& piece);
   void tell(double slows_before);
 
   std::multiset<double> in_flight_;

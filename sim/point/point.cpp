@@ -67,7 +67,7 @@ RelativeInterval interval_of(const Scenario& scenario, const Program& program, c
     return (ends.back() - ends[ends.size() - 1 - static_cast<std::size_t>(round)]) / round;
   };
   const RelativeInterval interval = relative_interval(widened(scenario.uncertainty, quality), iteration_s);
-  if (const std::string why = too_imprecise(quality, interval.high); !why.empty()) throw std::runtime_error(why);
+  if (const std::string why = find_imprecision(quality, interval.high); !why.empty()) throw std::runtime_error(why);
   return interval;
 }
 

@@ -272,7 +272,7 @@ class WorkersPoint {
     const double spread = std::hypot(u.compute * computed, u.bandwidth * (1 - computed));
     p.interval.low = 1 - spread;
     p.interval.high = 1 + spread;
-    if (const std::string why = too_imprecise(quality, p.interval.high); !why.empty()) throw std::runtime_error(why);
+    if (const std::string why = find_imprecision(quality, p.interval.high); !why.empty()) throw std::runtime_error(why);
     double bytes = 0;
     for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[to_index(worker)]);
     p.bytes_sent_per_gpu = represented_servers_ * bytes / request_.gpus / iterations();

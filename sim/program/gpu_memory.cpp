@@ -252,7 +252,7 @@ std::string replica_changes(const Scenario& s, int gpus, int batch) {
 }
 
 std::string allowed_instead(const Scenario& s, int gpus, const GpuMemory& memory) {
-  if (s.parallel) return split_that_fits(s, gpus);
+  if (s.parallel) return suggest_fitting_split(s, gpus);
   const int largest = memory.largest_batch();
   if (largest > 0)
     return (s.communication.accumulation > 1 ? "a micro-batch of at most " : "a batch of at most ") +

@@ -64,7 +64,7 @@ bool fits(Scenario scenario, const ParallelSpec& spec, int gpus) {
 
 }  // namespace
 
-std::string split_that_fits(const Scenario& scenario, int gpus) {
+std::string suggest_fitting_split(const Scenario& scenario, int gpus) {
   constexpr int kMostTold = 3;
   std::string text;
   int told = 0;

@@ -9,6 +9,6 @@ namespace lockstep::sim::program {
 /// Suggests changes that make the split fit into memory, if model, GPUs and batch allow them. Each changes one key of
 /// /parallel: "recompute full, or tensor 4". If no single change suffices, suggests all memory-saving changes together,
 /// or else more GPUs.
-std::string split_that_fits(const Scenario& scenario, int gpus);
+std::string suggest_fitting_split(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim::program

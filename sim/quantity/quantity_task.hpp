@@ -100,7 +100,7 @@ struct [[nodiscard]] QuantityTask : Inputs {
 };
 
 /// Sets the target to an iteration on the job's GPUs.
-void set_iteration(StackModel& m, QuantityTask& task);
+void set_target_iteration(StackModel& m, QuantityTask& task);
 /// Sets the baseline to an iteration on `gpus` GPUs, at the target's batch per GPU or with its global batch.
 void set_baseline(StackModel& m, QuantityTask& task, Quantity quantity, int gpus, bool is_strong_scaling);
 /// Names the input that lists the samples to MLPerf's target, in millions.

@@ -116,7 +116,7 @@ void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted) {
   extend_epochs(m, task, global_batch_of(m, task), kMostBatch, prior_of("critical batch").value);
 }
 
-void set_iteration(StackModel& m, QuantityTask& task) {
+void set_target_iteration(StackModel& m, QuantityTask& task) {
   const int gpus = gpus_of(m), batch = batch_of(m);
   task.target = {iteration_workload(m, gpus, batch)};
 }

@@ -129,7 +129,7 @@ class FairFlows {
   bool has_single_start(const Link& link) const { return link.group == 0 && link.started == 1; }
   int find_narrowest_link(const Link& link);
   /// Gives the link's group and its new flows equal rates. False, and nothing changes: another link limits them.
-  bool set_even_share(int link);
+  bool try_even_share(int link);
   bool load_other_links(int flow, int link, double change);
   void join_group(int flow, int link);
   void touch(Link& link, int number);

@@ -20,13 +20,13 @@ constexpr std::size_t kMany = 32;  // with more touched links, a queue finds the
 // joins their groups.
 void FairFlows::settle_changes() {
   for (int l : changed_)
-    if (!is_settled(l) && !has_single_start(links_[to_index(l)])) set_even_share(l);
+    if (!is_settled(l) && !has_single_start(links_[to_index(l)])) try_even_share(l);
   for (int l : changed_) {
     if (is_settled(l)) continue;
     Link& link = links_[to_index(l)];
     if (has_single_start(link)) {
       const int narrowest = find_narrowest_link(link);
-      if (narrowest != kNone && set_even_share(narrowest) && is_settled(l)) continue;
+      if (narrowest != kNone && try_even_share(narrowest) && is_settled(l)) continue;
     }
     touch(link, l);
     do {
@@ -69,7 +69,7 @@ int FairFlows::find_narrowest_link(const Link& link) {
 
 // Divides the link evenly among its group and the flows that have just started on it. Changes nothing and returns false
 // if other links limit these flows, or if the link carries a faster flow.
-bool FairFlows::set_even_share(int l) {
+bool FairFlows::try_even_share(int l) {
   Link& link = links_[to_index(l)];
   const int count = link.group + link.started;
   const bool is_group_alone = to_index(count) == link.flows.size();

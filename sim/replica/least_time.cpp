@@ -32,9 +32,9 @@ LeastTime::LeastTime(const SplitJob& job, RankSecondsOfSplits& of_splits, const 
   loss_ = {passes.loss_forward().total_s(), passes.loss_backward().total_s()};
 }
 
-LeastTime::Passed LeastTime::of_part(const ModelPart& part) const {
+LeastTime::PassTimes LeastTime::find_pass_times(const ModelPart& part) const {
   const std::size_t from = to_index(part.first_block), to = to_index(part.first_block + part.blocks);
-  Passed passed{forward_until_s_[to] - forward_until_s_[from], backward_until_s_[to] - backward_until_s_[from]};
+  PassTimes passed{forward_until_s_[to] - forward_until_s_[from], backward_until_s_[to] - backward_until_s_[from]};
   for (const auto& [stands_here, beside] :
        {std::pair(part.has_embedding, embedding_), std::pair(part.has_loss, loss_)}) {
     if (!stands_here) continue;
@@ -47,7 +47,7 @@ LeastTime::Passed LeastTime::of_part(const ModelPart& part) const {
 double LeastTime::seconds(const SplitJob& job) const {
   const int stages = job.spec.pipeline, chunks = job.spec.chunks();
   const PipelineShape pipeline = job.pipeline();
-  const auto part = [&](int stage, int chunk) { return of_part(job.parts[to_index(chunk * stages + stage)]); };
+  const auto part = [&](int stage, int chunk) { return find_pass_times(job.parts[to_index(chunk * stages + stage)]); };
   double seconds = 0;
   // The last stage waits for the first pass of the others, unless micro-batches also enter at it. If its last pass only
   // computes gradients of weights, the other stages need not wait for it.
@@ -58,7 +58,7 @@ double LeastTime::seconds(const SplitJob& job) const {
     seconds += part(stage, 0).forward_s + (job.spec.splits_backward() ? 0 : backward_s);
   }
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    const Passed passed = part(stages - 1, chunk);
+    const PassTimes passed = part(stages - 1, chunk);
     seconds += pipeline.micro_batches_of_chunk() * (passed.forward_s + passed.backward_s);
   }
   return seconds;

@@ -22,14 +22,14 @@ class LeastTime {
   double seconds(const SplitJob& job) const;
 
  private:
-  struct Passed {
+  struct PassTimes {
     double forward_s = 0, backward_s = 0;
   };
   /// Returns the time of a micro-batch's passes through the part's blocks, embedding and loss.
-  Passed of_part(const ModelPart& part) const;
+  PassTimes find_pass_times(const ModelPart& part) const;
 
   std::vector<double> forward_until_s_, backward_until_s_;  // of the blocks before the i-th
-  Passed embedding_, loss_;
+  PassTimes embedding_, loss_;
 };
 
 }  // namespace lockstep::sim::replica

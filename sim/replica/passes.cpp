@@ -159,7 +159,7 @@ StateSeconds Passes::time_of(const Traffic& traffic) const {
 
 // One reduce-scatter or all-gather of the sharded state: the operations of that kind in an iteration of one
 // micro-batch.
-StateSeconds Passes::once(const RankParameters& parameters, TrafficKind kind) const {
+StateSeconds Passes::exchange_s(const RankParameters& parameters, TrafficKind kind) const {
   StateSeconds sum;
   for (const Traffic& traffic : state_exchange(parameters, sharded_once_, 1, job_.traffic))
     if (traffic.kind == kind) sum += time_of(traffic);

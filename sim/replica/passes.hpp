@@ -77,8 +77,12 @@ class Passes {
   PassSeconds loss_forward() const;
   PassSeconds loss_backward() const;
   /// Return the time to gather a block's weights, and to scatter its gradients.
-  StateSeconds gather(const RankParameters& parameters) const { return once(parameters, TrafficKind::all_gather); }
-  StateSeconds scatter(const RankParameters& parameters) const { return once(parameters, TrafficKind::reduce_scatter); }
+  StateSeconds gather(const RankParameters& parameters) const {
+    return exchange_s(parameters, TrafficKind::all_gather);
+  }
+  StateSeconds scatter(const RankParameters& parameters) const {
+    return exchange_s(parameters, TrafficKind::reduce_scatter);
+  }
   /// Adds gathering or scattering of shards to the pass, overlapped with it or not.
   void add_shards(PassSeconds& pass, const StateSeconds& exchange) const;
   /// Returns the time to exchange gradients between all replicas once, by the kind of sharding.
@@ -106,7 +110,7 @@ class Passes {
   StateSeconds scattered(int block) const;
   StateSeconds gathered_backward(int block) const;
   /// Returns the time of one reduce-scatter or all-gather of the sharded state.
-  StateSeconds once(const RankParameters& parameters, TrafficKind kind) const;
+  StateSeconds exchange_s(const RankParameters& parameters, TrafficKind kind) const;
   StateSeconds time_of(const Traffic& traffic) const;
 
   const SplitJob& job_;

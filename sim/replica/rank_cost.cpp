@@ -396,7 +396,7 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
   for (int layer = 0; layer < job.shape.layers; ++layer) {
     const model::LayerParts parts = job.shape.parts_of(layer);
     if (parts.mixing == model::TokenMixing::attention) adapters += 4;
-    if (adapts_network(spec, parts)) adapters += 4;
+    if (has_feed_forward_adapters(spec, parts)) adapters += 4;
   }
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   // The norm of all gradients reads them, clipping reads and writes them. Half-precision weights are copied from the

@@ -19,7 +19,7 @@ AllReduceOfProfile::AllReduceOfProfile(const Scenario& scenario)
       library_(scenario.communication.library),
       gpus_per_node_(std::max(1, scenario.cluster.gpus_per_node)) {}
 
-bool AllReduceOfProfile::is_such(const calib::Fit& fit, int gpus) const {
+bool AllReduceOfProfile::matches_operation(const calib::Fit& fit, int gpus) const {
   return fit.probe == "collective" && fit.key.value("operation", "") == operation_ &&
          fit.key.value("ranks", 0) == gpus && !fit.key.contains("in_place") && calib::is_of_floats(fit.key);
 }
@@ -29,7 +29,7 @@ const calib::Fit* AllReduceOfProfile::find_fit(int gpus) const {
   const int nodes = (gpus + gpus_per_node_ - 1) / gpus_per_node_;
   const calib::Fit* best = nullptr;
   for (const calib::Fit& fit : profile_->fits) {
-    if (!is_such(fit, gpus) || (!library_.empty() && library_of(fit) != library_)) continue;
+    if (!matches_operation(fit, gpus) || (!library_.empty() && library_of(fit) != library_)) continue;
     const bool fills = fit.key.value("nodes", 1) == nodes;
     if (best == nullptr || (fills && best->key.value("nodes", 1) != nodes)) best = &fit;
   }
@@ -40,7 +40,7 @@ std::vector<std::string> AllReduceOfProfile::libraries(int gpus) const {
   std::vector<std::string> names;
   if (!profile_) return names;
   for (const calib::Fit& fit : profile_->fits)
-    if (is_such(fit, gpus) && std::find(names.begin(), names.end(), library_of(fit)) == names.end())
+    if (matches_operation(fit, gpus) && std::find(names.begin(), names.end(), library_of(fit)) == names.end())
       names.push_back(library_of(fit));
   return names;
 }

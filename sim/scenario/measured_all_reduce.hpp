@@ -26,7 +26,7 @@ class AllReduceOfProfile {
 
  private:
   /// True if the fit is of operation(), in single precision and over `gpus` devices, by any library.
-  bool is_such(const calib::Fit& fit, int gpus) const;
+  bool matches_operation(const calib::Fit& fit, int gpus) const;
 
   std::shared_ptr<const calib::Profile> profile_;
   std::string operation_, library_;

@@ -111,7 +111,7 @@ std::vector<std::string> imprecise_inputs(const Scenario& s, int gpus, int batch
   return lines;
 }
 
-std::string too_imprecise(const MeasuredQuality& quality, double relative_high) {
+std::string find_imprecision(const MeasuredQuality& quality, double relative_high) {
   if (relative_high < 1 + kTooWide || !quality.is_imprecise()) return "";
   const MeasuredInput& worse =
       quality.compute.relative >= quality.all_reduce.relative ? quality.compute : quality.all_reduce;

@@ -40,7 +40,7 @@ std::vector<std::string> imprecise_inputs(const Scenario& scenario, int gpus, in
                                           const std::vector<double>& call_bytes);
 /// Explains why a point is not predicted whose interval reaches up to `relative_high` times its iteration. Empty if it
 /// is predicted.
-std::string too_imprecise(const MeasuredQuality& quality, double relative_high);
+std::string find_imprecision(const MeasuredQuality& quality, double relative_high);
 
 /// Writes a line for each profile of the scenarios in which a tenth or more of the series are imprecise.
 std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios);

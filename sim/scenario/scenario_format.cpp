@@ -16,12 +16,12 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim::scenario {
-std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such) {
-  return [is_such](const Json& scenario) {
+std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& matches_operation) {
+  return [matches_operation](const Json& scenario) {
     const Json name = scenario.value("algorithm", Json("s-sgd"));
     const std::optional<Algorithm> algorithm =
         name.is_string() ? find_choice<Algorithm>(name.get<std::string>()) : std::nullopt;
-    return algorithm && is_such(*algorithm);
+    return algorithm && matches_operation(*algorithm);
   };
 }
 

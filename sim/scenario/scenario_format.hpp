@@ -19,7 +19,7 @@ const ObjectFormat<Scenario>& scenario_format();
 std::vector<Variant> read_variants(const JsonNode& root);
 
 /// True if the scenario of the file has such an algorithm. Unknown names are left to the reader, which refuses them.
-std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such);
+std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& matches_operation);
 std::function<bool(const Json&)> where_algorithm(Algorithm wanted);
 
 /// Adds missing members to a scenario, except the baseline.

@@ -239,7 +239,7 @@ double compressed_width(const TransformerShape& shape) {
 
 }  // namespace
 
-bool adapts_network(const ParallelSpec& spec, const model::LayerParts& parts) {
+bool has_feed_forward_adapters(const ParallelSpec& spec, const model::LayerParts& parts) {
   return spec.lora_target == LoraTarget::all && parts.feed_forward == model::FeedForward::network;
 }
 
@@ -256,7 +256,7 @@ RankParameters trained_layer_parameters(const TransformerShape& shape, const Par
       divided += static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
     divided += static_cast<double>(shape.output_width());
   }
-  if (adapts_network(spec, parts)) {
+  if (has_feed_forward_adapters(spec, parts)) {
     whole += 2.0 * shape.hidden;
     divided += (shape.gated ? 3.0 : 2.0) * shape.inner;
   }

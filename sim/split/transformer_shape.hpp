@@ -100,7 +100,7 @@ RankParameters trained_parameters(const TransformerShape& shape, const ParallelS
 RankParameters trained_parameters_outside_layers(const TransformerShape& shape, const ParallelSpec& spec,
                                                  const ModelPart& part);
 /// True if the layer has a dense feed-forward network whose matrices have LoRA adapters.
-bool adapts_network(const ParallelSpec& spec, const model::LayerParts& parts);
+bool has_feed_forward_adapters(const ParallelSpec& spec, const model::LayerParts& parts);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
 }  // namespace lockstep::sim::split

@@ -168,7 +168,7 @@ Workload by_mpi(StackModel& m, Workload workload) {
 
 }  // namespace
 
-Workload with_schedule(StackModel& m, Workload workload) {
+Workload with_exchange(StackModel& m, Workload workload) {
   if (m.job.algorithm == Algorithm::sharded) return sharded(m, workload);
   // MPI all-reduces buffers on GPUs for most software. Theano-MPI sums on the GPU itself.
   const bool sums_by_itself = m.job.transport == Transport::mpi_on_gpu && m.stack->id == "theano";

@@ -219,7 +219,7 @@ Workload iteration_workload(StackModel& m, int gpus, int batch) {
     m.assume("exchange", "behind the last micro-step", "as accumulated gradients are exchanged");
   }
   if (is_split(m.job)) return with_split(m, workload);
-  workload = with_schedule(m, workload);
+  workload = with_exchange(m, workload);
   if (is_slowed_by_exchanges(m, workload.scenario, gpus))
     workload.scenario.compute.overlap_slowdown = slowdown_by_exchanges(m, workload.scenario, gpus);
   if (!traits_of(workload.scenario.algorithm).accumulates) return workload;

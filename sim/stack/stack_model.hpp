@@ -155,7 +155,7 @@ void use_rings(CommunicationSpec& communication);
 /// Adds the job's all-reduce to the workload.
 Workload with_all_reduce(StackModel& m, Workload workload);
 /// Adds the job's exchange to an iteration: parameter servers, sufficient factors, learners, or all-reduces.
-Workload with_schedule(StackModel& m, Workload workload);
+Workload with_exchange(StackModel& m, Workload workload);
 
 /// True if the job's replicas are groups of GPUs or share their state.
 bool is_split(const Job& job);

@@ -18,7 +18,7 @@ int baseline_gpus(ResultModel& m) {
 }
 
 void set_time_of_samples(ResultModel& m) {
-  set_iteration(m, m.task);
+  set_target_iteration(m, m.task);
   if (m.metric() != Metric::seconds_per_5120_images && m.metric() != Metric::epoch_s) return set_training(m, m.task);
   m.task.quantity = Quantity::samples_time_s;
   if (m.metric() == Metric::seconds_per_5120_images) {
@@ -31,7 +31,7 @@ void set_time_of_samples(ResultModel& m) {
 }
 
 void set_relative(ResultModel& m, Quantity quantity) {
-  set_iteration(m, m.task);
+  set_target_iteration(m, m.task);
   const int gpus = baseline_gpus(m);
   set_baseline(m, m.task, quantity, gpus, m.record.is_strong_scaling);
 }
@@ -98,7 +98,7 @@ void set_exchange_task(ResultModel& m) {
 }
 
 void set_versus_nccl_task(ResultModel& m) {
-  set_iteration(m, m.task);
+  set_target_iteration(m, m.task);
   m.task.quantity = Quantity::time_ratio;
   Job plain = m.job;
   plain.transport = Transport::nccl;
@@ -130,9 +130,9 @@ void set_metric_task(ResultModel& m) {
     case Metric::model_flops:
     case Metric::hfu:
     case Metric::mfu:
-      return set_iteration(m, m.task);
+      return set_target_iteration(m, m.task);
     case Metric::iteration_s:
-      set_iteration(m, m.task);
+      set_target_iteration(m, m.task);
       m.task.quantity = Quantity::iteration_s;
       return;
     case Metric::speedup:

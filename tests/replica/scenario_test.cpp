@@ -84,7 +84,7 @@ TEST_CASE("a split that does not fit is refused with changes that make it fit") 
     error = refused.what();
   }
   CHECK_THAT(error, Contains("micro-batch 64 needs") && Contains(" of 2.8 GiB a GPU") && Contains("allowed: "));
-  const std::string allowed = sim::split_that_fits(large, 16);
+  const std::string allowed = sim::suggest_fitting_split(large, 16);
   REQUIRE_THAT(allowed, Contains("micro_batch 1"));
   sim::Scenario smaller = large;
   smaller.parallel->micro_batch = 1;
