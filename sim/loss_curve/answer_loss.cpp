@@ -95,7 +95,7 @@ struct Speed {
   BoundedValue tokens_per_s;
   double calendar_factor = 1;
   job_prediction::CalendarInterval calendar_interval;
-  double interruptions_per_s = 0, over_fastest = 1;
+  double interruptions_per_s = 0;
   std::string calendar_text;  ///< empty: interruptions are left out
 };
 
@@ -111,13 +111,13 @@ Speed speed_of(const LossQuestion& q, const Candidate& c, const Catalogue& catal
   const double tokens = c.size.model.sequence_tokens;
   Speed speed;
   speed.tokens_per_s = {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
-  predicted.question.gpus = q.job.gpus;  // the largest number decides for all rows, so that they compare
   const Scenario& scenario = samples.task.target.front().scenario;
-  if (const auto time = job_prediction::calendar_time(predicted, scenario, c.gpus, {1, 1, 1})) {
+  if (const auto time =
+          job_prediction::calendar_time(predicted, scenario, c.gpus, job_prediction::iteration_s(samples), {1, 1, 1})) {
     speed.calendar_factor = time->seconds;
     speed.interruptions_per_s = time->interruptions;  // per second of training
-    speed.over_fastest = time->over_fastest;
     speed.calendar_interval = job_prediction::calendar_interval(predicted);
+    predicted.question.gpus = q.job.gpus;  // the text is that of all rows
     speed.calendar_text = job_prediction::calendar_text(predicted);
   }
   return speed;
@@ -149,7 +149,6 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
 
 void set_cost(const LossQuestion& q, const Speed& speed, LossRow& row) {
   row.interruptions = speed.interruptions_per_s * row.seconds.middle;
-  row.over_fastest = speed.over_fastest;
   row.usd = rent_usd(row.paid_s().middle, row.gpus, q.job.usd_per_gpu_hour);
 }
 
