@@ -46,8 +46,7 @@ void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
   const double tokens = predicted.question.tokens;
   row.training = time_of_tokens(tokens, predicted.scenario.model.tokens, batch, row);
   if (!predicted.loss) return;
-  row.loss = predict_loss(predicted.loss->law, predicted.loss->model, tokens,
-                          batch_for_loss(predicted, *row.of, tokens, row.batch_tokens), kLossCoverage);
+  row.loss = loss_after(*predicted.loss, tokens, batch_for_loss(predicted, *row.of, tokens, row.batch_tokens));
 }
 
 // Computes the same time as a scenario with this target.

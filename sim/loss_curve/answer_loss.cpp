@@ -47,7 +47,7 @@ Size size_of_model(const std::string& name, const LossLaw& law) {
 }
 
 std::vector<Size> sizes_of(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue) {
-  if (q.parameters > 0) return {{"", "", {"", {q.parameters, q.parameters, q.parameters}, 1}}};
+  if (q.parameters > 0) return {{"", "", {"", {q.parameters, q.parameters, q.parameters}, 1, kMostVocabulary}}};
   if (q.model_family.empty()) return {size_of_model(q.job.job.model.stated, law)};
   std::vector<Size> sizes;
   for (const std::string& name : job_plan::list_family_models(q.model_family, catalogue))
@@ -123,10 +123,19 @@ Speed speed_of(const LossQuestion& q, const Candidate& c, const Catalogue& catal
   return speed;
 }
 
+/// Refuses tokens after which the law exceeds the loss of an untrained model.
+void refuse_too_few_tokens(const LossLaw& law, const LossModel& model, LossRow& row) {
+  row.loss.high = std::min(row.loss.high, untrained_loss(model));
+  if (row.loss.middle >= untrained_loss(model))
+    row.refused = format_count(row.tokens.middle) + " tokens are so few that the law " + law.id + " exceeds " +
+                  untrained_loss_text(model) + "; train on more tokens";
+}
+
 /// Sets the loss of `c` after `tokens`. The rate's interval determines that of the tokens.
 void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens, LossRow& row) {
   row.tokens = tokens;
   row.loss = predict_loss(law, c.size.model, tokens.middle, c.batch_tokens, kLossCoverage);
+  refuse_too_few_tokens(law, c.size.model, row);
   if (tokens.low == tokens.high) return;
   const auto at = [&](double d) { return loss_of(law, c.size.model.parameters.middle, d, c.batch_tokens); };
   const double above =
@@ -134,7 +143,7 @@ void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens
   const double below =
       std::hypot(std::log(row.loss.middle / row.loss.low), std::log(row.loss.middle / at(tokens.high)));
   row.loss.low = row.loss.middle * std::exp(-below);
-  row.loss.high = row.loss.middle * std::exp(above);
+  row.loss.high = std::min(row.loss.middle * std::exp(above), untrained_loss(c.size.model));
 }
 
 void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow& row) {
@@ -142,7 +151,10 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
   row.tokens = predict_tokens(law, c.size.model.parameters.middle, loss, c.batch_tokens, kLossCoverage);
   row.tokens.low = predict_tokens(law, c.size.model.parameters.high, loss, c.batch_tokens, kLossCoverage).low;
   row.tokens.high = predict_tokens(law, c.size.model.parameters.low, loss, c.batch_tokens, kLossCoverage).high;
-  if (std::isinf(row.tokens.middle))
+  if (loss >= untrained_loss(c.size.model))
+    row.refused = "a loss of " + short_number(loss) + " is not below " + untrained_loss_text(c.size.model) +
+                  "; ask for a lower loss";
+  else if (std::isinf(row.tokens.middle))
     row.refused =
         "the law says " + formatted("%.3f", least_loss(law, c.size.model.parameters.middle)) + " with endless data";
 }
@@ -299,6 +311,7 @@ std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
     row.loss = predict_loss(law, row.parameters, optimum.tokens, 0, kLossCoverage);
     row.flops = flops;
     row.critical_batch_tokens = critical_batch(law, optimum.tokens);
+    refuse_too_few_tokens(law, {}, row);
     rows.push_back(row);
   }
   return rows;
