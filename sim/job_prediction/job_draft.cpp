@@ -104,6 +104,25 @@ void list_defaults(const JobQuestion& question, const Job& job, const Catalogue&
     add("software", job.software.stated, question.is_split() ? "usual for such a split" : "usual");
 }
 
+// Lists given dimensions of the split that the software, by its source code, does not have. Users of PyTorch can write
+// such splits themselves, so that they are predicted.
+void list_foreign_dimensions(const JobQuestion& question, const Job& job, const Catalogue& catalogue,
+                             QuantityTask& task) {
+  const StackEntry& software = *catalogue.stacks.with_id(job.software.id);
+  for (const ParallelDimension dimension : {ParallelDimension::tensor, ParallelDimension::context,
+                                            ParallelDimension::expert, ParallelDimension::pipeline}) {
+    const std::string key = name_of(dimension);
+    if (!question.job.split.has(key) || software.splits.has(dimension)) continue;
+    const Json ranks = parallel_format().write_value(key, question.job.split.values);
+    if (ranks == 1) continue;
+    task.assumptions.push_back({key, ranks, "assumed",
+                                software.name + " has no " + key +
+                                    " parallelism; predicted as Megatron-LM has it, with the speed of " +
+                                    software.name + "; --software names another"});
+    task.defaults.insert(key);
+  }
+}
+
 Scenario scenario_of(const JobDraft& draft) {
   const JobQuestion& question = draft.question;
   const Workload& workload = draft.samples_per_s.target.front();
@@ -228,7 +247,10 @@ JobDraft draft_job(const JobQuestion& question, const Catalogue& catalogue) {
     throw InputError(std::string("simulate job: ") + error.what());
   }
   for (QuantityTask* task : {&draft.samples_per_s, &draft.efficiency, draft.training ? &*draft.training : nullptr})
-    if (task != nullptr) list_defaults(draft.question, draft.job, catalogue, *task);
+    if (task != nullptr) {
+      list_defaults(draft.question, draft.job, catalogue, *task);
+      if (draft.question.is_split()) list_foreign_dimensions(draft.question, draft.job, catalogue, *task);
+    }
   const Scenario& scenario = draft.samples_per_s.target.front().scenario;
   check_precision(draft.job, scenario);
   if (question.rate_samples_per_s > 0 && question.rate_gpu.empty())

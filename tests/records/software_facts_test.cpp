@@ -106,6 +106,30 @@ Json tokens_of(const sim::JobQuestion& job) {
   return sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
 }
 
+TEST_CASE("a dimension of the split that the software does not have is listed as an assumption", "[job]") {
+  const auto lists = [](const std::string& software, const char* key, int ranks) {
+    sim::JobQuestion job = small_job();
+    job.job.model.stated = "gpt2_medium";
+    job.job.batch_per_gpu = 0;
+    job.job.software.stated = software;
+    job.job.global_batch = 64;
+    job.job.split.give(key, ranks);
+    job.gpus = {8};
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    for (const std::string& line : sim::assumed_lines(sim::merge_inputs(predicted.tasks())))
+      if (line.rfind(std::string(key) + " " + std::to_string(ranks), 0) == 0)
+        return line.find("has no " + std::string(key) + " parallelism") != std::string::npos;
+    return false;
+  };
+  for (const char* key : {"tensor", "pipeline"}) {
+    CHECK(lists("llm.c", key, 2));
+    CHECK(lists("Horovod", key, 2));
+    CHECK(lists("PyTorch", key, 2));
+    CHECK_FALSE(lists("Megatron-LM", key, 2));
+    CHECK_FALSE(lists("llm.c", key, 1));
+  }
+}
+
 TEST_CASE("a searched split and the same split given have the same calendar time, whatever else is in the list") {
   const sim::JobQuestion searched = training_of_70b();
   const sim::JobPrediction predicted = sim::predict_job(searched, catalogue(), 1);
