@@ -200,6 +200,15 @@ void check_precision(const Job& job, const Scenario& scenario) {
                      " does not have it; allowed: fp32, and what its data sheet has");
 }
 
+// Refuses how tokens reach experts if the model has none.
+void check_experts(const GivenSplit& split, const model::Graph& model) {
+  if (model.transformer && model.transformer->spec.mixture.count > 0) return;
+  for (const char* key : {"expert_dispatch", "expert_overlap", "expert_capacity", "expert_imbalance"})
+    if (split.has(key) &&
+        parallel_format().write_value(key, split.values) != parallel_format().write_value(key, ParallelSpec()))
+      throw InputError(split_option(key) + ": " + "the model has no experts; allowed: with a mixture of experts");
+}
+
 // With a split, `--algorithm sharded` means `--sharding zero3`, unless a sharding is given.
 void shard_as_algorithm_says(Job& job) {
   const JobAlgorithm* const algorithm = job_algorithm_named(job.exchange);
@@ -253,6 +262,7 @@ JobDraft draft_job(const JobQuestion& question, const Catalogue& catalogue) {
     }
   const Scenario& scenario = draft.samples_per_s.target.front().scenario;
   check_precision(draft.job, scenario);
+  check_experts(draft.question.job.split, scenario.model);
   if (question.rate_samples_per_s > 0 && question.rate_gpu.empty())
     check_below_peak("--rate " + short_number(question.rate_samples_per_s), scenario, question.rate_samples_per_s);
   draft.scenario = scenario_of(draft);
