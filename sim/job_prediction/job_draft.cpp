@@ -80,6 +80,17 @@ std::optional<QuantityTask> training_task(const StackModel& m, const QuantityTas
   return task;
 }
 
+// With adapters, it also names the default without them, so that nobody takes the software's speed for that of adapters.
+std::string why_default_software(const JobQuestion& question, const Job& job) {
+  GivenSplit whole = job.split;
+  whole.task.clear();
+  for (const char* key : {"lora_rank", "lora_target", "frozen_weights"}) whole.leave_out(key);
+  const bool has_adapters = job.split.task == kAdapters || job.split.has("lora_rank");
+  if (const std::string other = usual_software(whole); has_adapters && other != job.software.stated)
+    return "usual for adapters; without adapters it is " + other + ", so give --software to compare the two";
+  return question.is_split() ? "usual for such a split" : "usual";
+}
+
 void list_defaults(const JobQuestion& question, const Job& job, const Catalogue& catalogue, QuantityTask& task) {
   const auto add = [&](const std::string& key, const Json& value, const std::string& reason) {
     task.assumptions.push_back({key, value, "assumed", default_reason(reason)});
@@ -100,8 +111,7 @@ void list_defaults(const JobQuestion& question, const Job& job, const Catalogue&
     task.assumptions.push_back({"time_factor", question.fitted_step->time_factor, "measured",
                                 "an iteration of " + duration_text(question.fitted_step->given.seconds) + " on " +
                                     gpus_text(question.fitted_step->given.gpus)});
-  if (question.job.software.stated.empty())
-    add("software", job.software.stated, question.is_split() ? "usual for such a split" : "usual");
+  if (question.job.software.stated.empty()) add("software", job.software.stated, why_default_software(question, job));
 }
 
 // Lists given dimensions of the split that the software, by its source code, does not have. Users of PyTorch can write

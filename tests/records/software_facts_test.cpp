@@ -130,6 +130,32 @@ TEST_CASE("a dimension of the split that the software does not have is listed as
   }
 }
 
+TEST_CASE("adapters train faster than all weights in the same software; their default software names the other",
+          "[job]") {
+  const auto predict = [](const char* task, const char* software) {
+    sim::JobQuestion job = small_job();
+    job.job.model.stated = "llama3_8b";
+    job.job.gpu.stated = "H100";
+    job.job.software.stated = software;
+    job.job.batch_per_gpu = 0;
+    job.job.global_batch = 128;
+    job.job.split.task = task;
+    job.gpus = {16};
+    return sim::predict_job(job, catalogue(), 1);
+  };
+  const auto rate = [](const sim::JobPrediction& predicted) { return predicted.rows.front().samples_per_s.predicted; };
+  for (const char* software : {"Megatron-LM", "PyTorch FSDP", "HuggingFace Transformers", "DeepSpeed", "torchtitan"}) {
+    INFO(software);
+    CHECK(rate(predict(sim::job::kAdapters, software)) > rate(predict(sim::job::kAllWeights, software)));
+  }
+  const auto lines = [](const sim::JobPrediction& predicted) {
+    return joined(sim::assumed_lines(sim::merge_inputs(predicted.tasks())));
+  };
+  CHECK_THAT(lines(predict(sim::job::kAdapters, "")),
+             Contains("usual for adapters; without adapters it is Megatron-LM, so give --software"));
+  CHECK_THAT(lines(predict(sim::job::kAllWeights, "")), !Contains("adapters"));
+}
+
 TEST_CASE("a searched split and the same split given have the same calendar time, whatever else is in the list") {
   const sim::JobQuestion searched = training_of_70b();
   const sim::JobPrediction predicted = sim::predict_job(searched, catalogue(), 1);
