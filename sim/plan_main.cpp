@@ -13,6 +13,7 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/atomic_writer.hpp"
 #include "engine/base/error_report.hpp"
+#include "engine/base/interrupt.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
@@ -157,6 +158,10 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
     kept.emplace(journal_path, plan.digest, o.resume);
     for (const std::string& output : outputs_of(o)) remove_leftover_files(output);
   }
+  say_on_interruption(kept ? "\nplan: interrupted; finished points are in " + journal_path +
+                                 ", and the same command with --resume redoes none of them\n"
+                           : "\nplan: interrupted; nothing was kept, because no output is written: --json, -o or "
+                             "--journal keeps points\n");
   sim::Journal none;
   sim::Journal& journal = kept ? *kept : none;
   if (!journal.note().empty()) std::fprintf(stderr, "%s\n", journal.note().c_str());

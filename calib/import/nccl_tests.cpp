@@ -369,10 +369,10 @@ class NcclTestsLog {
     const double seconds = row.time_us * 1e-6;
     std::string why;
     if (!(row.bytes > 0)) return;  // size 0: a launch, not a collective of bytes
-    if (type_and_reduction_.empty()) type_and_reduction_ = row.what();
+    const std::string& first = type_and_reduction_.try_emplace(operation_, row.what()).first->second;
     const double algbw = row.bandwidths.algbw, factor = bus_factor(operation_, ranks);
-    if (row.what() != type_and_reduction_)
-      why = row.what() + " among rows of " + type_and_reduction_ + "; allowed: one type and reduction";
+    if (row.what() != first)
+      why = row.what() + " among rows of " + first + "; allowed: one type and reduction";
     else if (!(seconds > 0) || algbw < 0)
       why = "no time";
     else if (is_wrong(row.wrong))
@@ -418,9 +418,9 @@ class NcclTestsLog {
   int most_ranks_ = 0;
   std::string device_;
   std::vector<std::string> columns_;
-  std::vector<Row> rows_;                     // of the run that is read
-  std::string type_and_reduction_;            // data type and reduction of the rows that were kept
-  std::map<std::string, std::size_t> index_;  // of samples, by id
+  std::vector<Row> rows_;                                  // of the run that is read
+  std::map<std::string, std::string> type_and_reduction_;  // data type and reduction of the rows that were kept
+  std::map<std::string, std::size_t> index_;               // of samples, by id
   Imported result_;
 };
 

@@ -75,7 +75,8 @@ bool is_checked_operation(const std::string& operation);
 struct Measurements {
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredStep> steps;
-  std::vector<NcclLog> nccl{};  ///< files with lines of NCCL_DEBUG=INFO
+  std::vector<NcclLog> nccl{};          ///< files with lines of NCCL_DEBUG=INFO
+  std::vector<std::string> left_out{};  ///< lines and programs of the files that are not judged, with the reason
 };
 
 /// A measured time and the expected one.

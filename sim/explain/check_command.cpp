@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -155,7 +156,7 @@ double scatter_of(const std::map<std::int64_t, std::vector<double>>& seconds, bo
 // Out of place where both were timed, as nccl-tests prints it first; several cycles by their median.
 std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Catalogue& catalogue,
                                                const std::string& text, const std::string& file,
-                                               const calib::NcclFacts& nccl) {
+                                               const calib::NcclFacts& nccl, std::vector<std::string>& left_out) {
   struct Curve {
     std::map<std::int64_t, std::map<bool, double>> medians_s;  ///< by size, and whether in place
     std::map<std::int64_t, std::vector<double>> seconds;
@@ -167,6 +168,7 @@ std::vector<MeasuredCollective> collectives_of(const CheckOptions& o, const Cata
     if (options.nodes == 0 && !nccl.largest.is_mnnvl) options.nodes = nccl.largest.nodes;
   }
   const calib::Imported log = calib::import_nccl_tests(text, file, options);
+  left_out.insert(left_out.end(), log.refused.begin(), log.refused.end());
   std::map<std::pair<std::string, std::pair<int, int>>, Curve> curves;
   for (const calib::Sample& sample : log.samples) {
     const std::string operation = sample.key.value("operation", "send-receive");  // of two GPUs: a copy
@@ -232,6 +234,49 @@ bool is_nccl_tests(const std::string& text) {
          text.find("rccl-tests") != std::string::npos;
 }
 
+// A file is read as the output of one program. Says which other output it has.
+void note_other_programs(const std::string& text, const std::string& file, std::vector<std::string>& left_out) {
+  std::vector<std::string> programs;  // in the order in which read_measurements() decides
+  if (calib::is_torch_trace(text)) return;
+  if (calib::is_perftest(text)) programs.emplace_back("perftest");
+  if (calib::is_p2p_bandwidth(text)) programs.emplace_back("p2pBandwidthLatencyTest");
+  if (is_nccl_tests(text)) programs.emplace_back("nccl-tests");
+  for (std::size_t i = 1; i < programs.size(); ++i)
+    left_out.push_back(file + ": the output of " + programs[i] + ", because it also has that of " + programs.front() +
+                       "; give each program a file of its own");
+}
+
+// The machine of a collective follows from these options; all others describe a training.
+bool is_of_machine(const std::string& option) {
+  return option == "--gpu" || option == "--link" || option == "--network" || option == "--gpus-per-node";
+}
+
+struct GivenOptions {
+  const IsGiven& is_given;
+  std::vector<std::string>& names;
+
+  template <class Field>
+  void operator()(const FieldName& name, Field&, Field&, Range = {}) {
+    if (name.option != nullptr && !is_of_machine(name.option) && is_given(name.option)) names.push_back(name.option);
+  }
+};
+
+// Refuses options of a training if only collectives and copies were measured.
+void check_options(const Measurements& measured, const IsGiven& is_given) {
+  if (!measured.steps.empty()) return;
+  std::vector<std::string> names;
+  GivenOptions given{is_given, names};
+  Job a, b;
+  visit_job_fields(given, a, b);
+  for (const SplitFieldName& field : split_fields())
+    if (!field.option.empty() && is_given(field.option)) names.push_back(field.option);
+  if (is_given("--gpus")) names.emplace_back("--gpus");
+  if (names.empty()) return;
+  throw InputError(joined(names) + ": the files have no training, only collectives or copies, which do not depend on " +
+                   (names.size() == 1 ? "it" : "them") +
+                   "; allowed: without, or with the log of a training or --step-time");
+}
+
 }  // namespace
 
 // Returns the file as a training log; none: it only has lines of NCCL, among others.
@@ -257,6 +302,7 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
       nccl = calib::read_nccl_debug(text);
       measured.nccl.push_back({file, nccl});
     }
+    if (!is_event_file) note_other_programs(text, file, measured.left_out);
     if (is_event_file) {
       measured.steps.push_back(step_of(o, calib::read_event_log(bytes, file), is_given, 0));
       check_complete(measured.steps.back().question, file, o.defaults);
@@ -275,7 +321,8 @@ Measurements read_measurements(const CheckOptions& o, const Catalogue& catalogue
       const std::vector<MeasuredCollective> pairs = measured_pairs(text, file, machine, catalogue);
       measured.collectives.insert(measured.collectives.end(), pairs.begin(), pairs.end());
     } else if (is_nccl_tests(text)) {
-      const std::vector<MeasuredCollective> collectives = collectives_of(o, catalogue, text, file, nccl);
+      const std::vector<MeasuredCollective> collectives =
+          collectives_of(o, catalogue, text, file, nccl, measured.left_out);
       measured.collectives.insert(measured.collectives.end(), collectives.begin(), collectives.end());
     } else if (const std::optional<calib::TrainingLog> log = training_log_of(text, file)) {
       measured.steps.push_back(step_of(o, *log, is_given, nccl.largest.ranks));
@@ -349,6 +396,8 @@ int answer_check(const CheckOptions& o, CLI::App& app, int jobs, const std::vect
     return option != nullptr && option->count() > 0;
   };
   const Measurements measured = read_measurements(o, catalogue, is_given);
+  check_options(measured, is_given);
+  for (const std::string& why : measured.left_out) std::fprintf(stderr, "calibrate: left out: %s\n", why.c_str());
   const CheckResult result = check(measured, catalogue, jobs, read_good_log(o, catalogue, is_given));
   if (!o.json.empty()) {
     Json json = check_json(result, o.least);

@@ -77,8 +77,7 @@ const ObjectFormat<FailureSpec>& failures_format() {
     });
     factor_of_time.writes(
         [](const Spec& spec) { return spec.calendar_factor != 1 ? Json(spec.calendar_factor) : Json(); });
-    factor_of_time.optional("1").means(
-        "multiplies the time of the iterations; `plan job` sets it if it searches splits");
+    factor_of_time.optional("1").means("multiplies the time of the iterations");
     for (const auto& [key, member, meaning] :
          {std::tuple{
               "calendar_low", &Spec::calendar_low,

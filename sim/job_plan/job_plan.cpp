@@ -100,7 +100,6 @@ void read(Machine& machine, const Catalogue& catalogue) {
     machine.work = ", in sequences of " + std::to_string(predicted.scenario.model.tokens);
   }
   if (sequence_tokens > 0) machine.calendar = calendar_interval(predicted);
-  machine.over_fastest = predicted.over_fastest;
   machine.scenario = job_scenario(predicted, catalogue);
   machine.baseline_gpus = predicted.question.baseline_gpus();
   machine.is_in_closed_form = predicted.scenario.fidelity == Fidelity::analytic;
@@ -337,13 +336,7 @@ std::string uncounted_calendar_text(const std::vector<Machine>& machines) {
   const bool has_interruptions = std::any_of(machines.begin(), machines.end(), [](const Machine& machine) {
     return machine.samples > 0 && has_calendar(machine.question);
   });
-  if (!has_interruptions) return "";
-  const std::optional<Assumption>& factor = machines.front().over_fastest;
-  return "  interruptions none (not stated; --failures counts them" +
-         (factor ? ", and the factor " + short_number(factor->value.get<double>()) +
-                       " that a training's calendar time has over the fastest split"
-                 : "") +
-         ")\n";
+  return has_interruptions ? "  interruptions none (not stated; --failures counts them)\n" : "";
 }
 
 }  // namespace
@@ -403,12 +396,6 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue) {
   if (const Json energy = job_energy(words); !energy.is_null()) plan["energy"] = energy;
   if (Json failures = job_failures(words); !failures.is_null()) {
     if (const auto& calendar = machines.front().calendar) {
-      if (const auto& factor = machines.front().over_fastest) {
-        failures["calendar_factor"] = {{"value", factor->value}, {"kind", factor->kind}, {"source", factor->source}};
-        add_assumed("  calendar_factor " + short_number(factor->value.get<double>()) + " (" + factor->kind + ": " +
-                        factor->source + ")\n",
-                    result);
-      }
       failures["calendar_low"] = fitted_factor(calendar->low);
       failures["calendar_high"] = fitted_factor(calendar->high);
     }

@@ -4,6 +4,7 @@
 //
 // Every combination of GPU, network, algorithm and batch is one job. It is read as `simulate job` reads it, for all
 // numbers of GPUs together. The plan's points are predicted from its scenario.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct JobPlan {
   bool has_failures = false;              ///< uses published rates, except those that the next three members replace
   std::string interruptions;              ///< per 1,000 node-days: "3.8"
   std::string restart, checkpoint_every;  ///< durations
-  int spares = 0;
+  std::optional<int> spares;
   std::string availability;  ///< a file that lists when spot nodes are available
   bool has_energy = false;   ///< computes kWh of every point, with the next three members if given
   double pue = 0, co2_g_per_kwh = 0;

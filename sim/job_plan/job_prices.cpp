@@ -10,6 +10,7 @@
 #include "sim/job_plan/machine_options.hpp"
 #include "sim/job_prediction/job_price.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/quantity/calendar.hpp"
 
 namespace lockstep::sim::job_plan {
 namespace {
@@ -104,13 +105,17 @@ Json job_failures(const JobPlan& words) {
   add_time("restart", "--restart", words.restart);
   add_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
   if (!words.question.storage.empty()) failures.update(parse_storage_bandwidth("--storage", words.question.storage));
-  if (words.spares > 0) failures["spares"] = words.spares;
+  if (words.spares) failures["spares"] = *words.spares;
   if (!words.availability.empty()) {
     const JsonDocument trace = JsonDocument::load(words.availability);
     availability_format().read(trace.root());
     failures["availability"] = trace.json();
   }
-  return words.has_failures || !failures.empty() ? failures : Json();
+  if (!words.has_failures && failures.empty()) return Json();
+  if (words.spares) return failures;
+  Json with_defaults = default_failures("");
+  with_defaults.update(failures);
+  return with_defaults;
 }
 
 std::string failures_text(const Json& failures) {
@@ -118,9 +123,13 @@ std::string failures_text(const Json& failures) {
   failures_format().complete(document, "/failures");
   (void)failures_format().read(document.root().at("failures"));
   std::string text;
+  if (failures.contains("repair"))  // no option gives it: from default_failures()
+    text += "  repair " + failures.at("repair").at("value").get<std::string>() +
+            " (assumed: " + failures.at("repair").at("source").get<std::string>() +
+            "; --spares counts nodes that stand by)\n";
   for (const Assumption& input : document.assumptions()) {
     const std::string key = input.pointer.substr(input.pointer.rfind('/') + 1);
-    if (failures.contains(key)) continue;
+    if (failures.contains(key)) continue;  // given
     const std::string value = input.value.is_string() ? input.value.get<std::string>() : input.value.dump();
     text += "  " + key + " " + value + " (" + input.kind + ": " + input.source + ")\n";
   }

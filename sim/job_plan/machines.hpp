@@ -28,7 +28,6 @@ struct Machine {
   bool is_in_closed_form = false;
   int baseline_gpus = 0;                     ///< JobQuestion::baseline_gpus()
   std::optional<CalendarInterval> calendar;  ///< for models of sequences
-  std::optional<Assumption> over_fastest;    ///< factor on the calendar time (training_over_fastest())
   std::string refused;                       ///< why it cannot run; then only the question and `shown` are valid
 };
 

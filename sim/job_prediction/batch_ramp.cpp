@@ -181,6 +181,9 @@ std::vector<BatchStage> read_batch_ramp(const std::string& text, std::int64_t gl
       return rising_stages(batch_of(rise->first, text), batch_of(rise->second, text), tokens, global_batch, text);
     }
     stages.push_back({tokens, batch_of(ends->first, text)});
+    if (stages.back().global_batch > global_batch)
+      refuse(text, "a batch of " + ends->first + " is above the job's batch of " + std::to_string(global_batch) +
+                       " (--global-batch), to which it leads");
     if (stages.size() > 1 && tokens <= stages[stages.size() - 2].until_tokens)
       refuse(text, "the numbers of tokens do not rise");
   }

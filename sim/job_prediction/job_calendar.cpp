@@ -11,12 +11,11 @@
 namespace lockstep::sim::job_prediction {
 
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
-                                          const TrainingTime& training) {
-  if (!has_calendar(predicted.question)) return std::nullopt;
-  const Calendar calendar = disturbed_calendar(scenario, gpus, predicted.question.storage);
+                                          double iteration_s, const TrainingTime& training) {
+  if (predicted.question.is_undisturbed || gpus <= kUndisturbedGpus) return std::nullopt;
+  const Calendar calendar = calendar_of(scenario, gpus, predicted.question.storage, iteration_s);
   CalendarTime time;
-  time.over_fastest = over_fastest(predicted);  // on every number of GPUs, so that rows compare
-  const double share = calendar.goodput.share / time.over_fastest;
+  const double share = calendar.goodput.share;
   time.seconds = training.seconds / share;
   time.low_s = training.low_s / share;
   time.high_s = training.high_s / share;
@@ -33,8 +32,9 @@ CalendarInterval calendar_interval(const JobPrediction& predicted) {
   return {1 / factor_below(predicted.of_whole_training, 0), factor_above(predicted.of_whole_training, 0)};
 }
 
-double over_fastest(const JobPrediction& predicted) {
-  return predicted.over_fastest ? predicted.over_fastest->value.get<double>() : 1;
+double iteration_s(const QuantityPrediction& samples_per_s) {
+  const Workload& run = samples_per_s.task.target.front();
+  return run.samples() * run.accumulation / samples_per_s.predicted;
 }
 
 bool has_calendar(const JobQuestion& question) {
@@ -45,8 +45,9 @@ std::vector<std::string> calendar_names() {
   return {"calendar", "low", "high", "interruptions"};
 }
 
-std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time) {
-  if (!time) return {"", "", "", ""};
+std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time, const TrainingTime& training) {
+  if (!time)
+    return {duration_text(training.seconds), duration_text(training.low_s), duration_text(training.high_s), ""};
   return {duration_text(time->seconds), duration_text(time->low_s), duration_text(time->high_s),
           expected_count_text(time->interruptions)};
 }
@@ -57,7 +58,6 @@ void add_calendar(const std::optional<CalendarTime>& time, Json& json) {
   json["calendar_s_low"] = time->low_s;
   json["calendar_s_high"] = time->high_s;
   json["interruptions"] = time->interruptions;
-  if (time->over_fastest != 1) json["calendar_over_fastest"] = time->over_fastest;
 }
 
 std::string calendar_text(const JobPrediction& predicted) {
@@ -66,13 +66,18 @@ std::string calendar_text(const JobPrediction& predicted) {
   for (const Assumption& input : calendar.inputs)
     if (input.kind == "published") rates += (rates.empty() ? "" : "; ") + input.source;
   const std::string& storage = predicted.question.storage;
-  const std::string text = "Calendar: with interruptions, restarts and checkpoints (" + rates + ")" +
-                           (storage.empty() ? "" : ", storage of " + storage) + "; --no-failures leaves them out.\n";
-  if (!predicted.over_fastest) return text;
-  return text + "It includes a factor of " + formatted("%.2f", over_fastest(predicted)) +
-         ": published trainings whose split is not known took that much longer than with the fastest\nsplit (" +
-         predicted.over_fastest->kind + ": " + predicted.over_fastest->source +
-         "). A given split (--tensor, --pipeline) leaves it out.\n";
+  const std::vector<int>& gpus = predicted.question.gpus;
+  const bool has_rows_without = *std::min_element(gpus.begin(), gpus.end()) <= kUndisturbedGpus;
+  std::string text = "Calendar: with interruptions, restarts and checkpoints (" + rates + ")" +
+                     (storage.empty() ? "" : ", storage of " + storage) + "; --no-failures leaves them out.\n";
+  if (has_rows_without)
+    text += "Up to " + std::to_string(kUndisturbedGpus) +
+            " GPUs, interruptions are not counted: the training time is the calendar time.\n";
+  if (!predicted.over_fastest || predicted.question.fitted_step) return text;
+  return text + "Published trainings whose split is not known took " +
+         formatted("%.2f", predicted.over_fastest->value.get<double>()) + " times as long as with the fastest split (" +
+         predicted.over_fastest->kind +
+         "). The calendar\ntime is that of the split shown, so it leaves this factor out.\n";
 }
 
 }  // namespace lockstep::sim::job_prediction

@@ -13,13 +13,11 @@ struct TrainingTime {
 
 struct CalendarTime : TrainingTime {
   double interruptions = 0;
-  double over_fastest = 1;  ///< factor that the seconds include
 };
 
-/// Returns none if no number of GPUs in the question exceeds kUndisturbedGpus, or if the question leaves interruptions
-/// out. For models of text, published whole trainings determine the width of the interval (whole_training_class()).
+/// Returns none for at most kUndisturbedGpus GPUs, or if the question leaves interruptions out. For models of text, published whole trainings determine the width of the interval (whole_training_class()).
 std::optional<CalendarTime> calendar_time(const JobPrediction& predicted, const Scenario& scenario, int gpus,
-                                          const TrainingTime& training);
+                                          double iteration_s, const TrainingTime& training);
 /// The 80 % interval of a whole training's calendar time, relative to the predicted time. It comes from the errors of
 /// predictions of published trainings.
 struct CalendarInterval {
@@ -27,18 +25,18 @@ struct CalendarInterval {
 };
 CalendarInterval calendar_interval(const JobPrediction& predicted);
 
-/// Returns the factor on the calendar time of a training whose split is searched; 1 if its ranks are given.
-double over_fastest(const JobPrediction& predicted);
+/// Returns the seconds of an iteration at a predicted rate.
+double iteration_s(const QuantityPrediction& samples_per_s);
 
-/// True if at least one number of GPUs is so large that interruptions are expected. Then every row has a calendar time.
+/// True if at least one number of GPUs is so large that interruptions are expected. Its row then has a calendar time.
 bool has_calendar(const JobQuestion& question);
-/// Returns the names of the table's columns. calendar_cells() returns the cells of a row.
+/// Returns the names of the table's columns. calendar_cells() returns the cells of a row; without a calendar time, they
+/// repeat the training time.
 std::vector<std::string> calendar_names();
-std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time);
-/// Adds "calendar_s", "calendar_s_low", "calendar_s_high" and "interruptions" to `json`, and "calendar_over_fastest" if
-/// the time includes such a factor.
+std::vector<std::string> calendar_cells(const std::optional<CalendarTime>& time, const TrainingTime& training);
+/// Adds "calendar_s", "calendar_s_low", "calendar_s_high" and "interruptions" to `json`.
 void add_calendar(const std::optional<CalendarTime>& time, Json& json);
-/// Returns lines that name the rates of interruptions and over_fastest().
+/// Returns lines that name the rates of interruptions, and training_over_fastest(), which is not part of the time.
 std::string calendar_text(const JobPrediction& predicted);
 
 }  // namespace lockstep::sim::job_prediction

@@ -80,6 +80,17 @@ std::optional<QuantityTask> training_task(const StackModel& m, const QuantityTas
   return task;
 }
 
+// With adapters, it also names the default without them, so that nobody takes the software's speed for that of adapters.
+std::string why_default_software(const JobQuestion& question, const Job& job) {
+  GivenSplit whole = job.split;
+  whole.task.clear();
+  for (const char* key : {"lora_rank", "lora_target", "frozen_weights"}) whole.leave_out(key);
+  const bool has_adapters = job.split.task == kAdapters || job.split.has("lora_rank");
+  if (const std::string other = usual_software(whole); has_adapters && other != job.software.stated)
+    return "usual for adapters; without adapters it is " + other + ", so give --software to compare the two";
+  return question.is_split() ? "usual for such a split" : "usual";
+}
+
 void list_defaults(const JobQuestion& question, const Job& job, const Catalogue& catalogue, QuantityTask& task) {
   const auto add = [&](const std::string& key, const Json& value, const std::string& reason) {
     task.assumptions.push_back({key, value, "assumed", default_reason(reason)});
@@ -100,8 +111,26 @@ void list_defaults(const JobQuestion& question, const Job& job, const Catalogue&
     task.assumptions.push_back({"time_factor", question.fitted_step->time_factor, "measured",
                                 "an iteration of " + duration_text(question.fitted_step->given.seconds) + " on " +
                                     gpus_text(question.fitted_step->given.gpus)});
-  if (question.job.software.stated.empty())
-    add("software", job.software.stated, question.is_split() ? "usual for such a split" : "usual");
+  if (question.job.software.stated.empty()) add("software", job.software.stated, why_default_software(question, job));
+}
+
+// Lists given dimensions of the split that the software, by its source code, does not have. Users of PyTorch can write
+// such splits themselves, so that they are predicted.
+void list_foreign_dimensions(const JobQuestion& question, const Job& job, const Catalogue& catalogue,
+                             QuantityTask& task) {
+  const StackEntry& software = *catalogue.stacks.with_id(job.software.id);
+  for (const ParallelDimension dimension : {ParallelDimension::tensor, ParallelDimension::context,
+                                            ParallelDimension::expert, ParallelDimension::pipeline}) {
+    const std::string key = name_of(dimension);
+    if (!question.job.split.has(key) || software.splits.has(dimension)) continue;
+    const Json ranks = parallel_format().write_value(key, question.job.split.values);
+    if (ranks == 1) continue;
+    task.assumptions.push_back({key, ranks, "assumed",
+                                software.name + " has no " + key +
+                                    " parallelism; predicted as Megatron-LM has it, with the speed of " +
+                                    software.name + "; --software names another"});
+    task.defaults.insert(key);
+  }
 }
 
 Scenario scenario_of(const JobDraft& draft) {
@@ -181,6 +210,15 @@ void check_precision(const Job& job, const Scenario& scenario) {
                      " does not have it; allowed: fp32, and what its data sheet has");
 }
 
+// Refuses how tokens reach experts if the model has none.
+void check_experts(const GivenSplit& split, const model::Graph& model) {
+  if (model.transformer && model.transformer->spec.mixture.count > 0) return;
+  for (const char* key : {"expert_dispatch", "expert_overlap", "expert_capacity", "expert_imbalance"})
+    if (split.has(key) &&
+        parallel_format().write_value(key, split.values) != parallel_format().write_value(key, ParallelSpec()))
+      throw InputError(split_option(key) + ": " + "the model has no experts; allowed: with a mixture of experts");
+}
+
 // With a split, `--algorithm sharded` means `--sharding zero3`, unless a sharding is given.
 void shard_as_algorithm_says(Job& job) {
   const JobAlgorithm* const algorithm = job_algorithm_named(job.exchange);
@@ -228,9 +266,13 @@ JobDraft draft_job(const JobQuestion& question, const Catalogue& catalogue) {
     throw InputError(std::string("simulate job: ") + error.what());
   }
   for (QuantityTask* task : {&draft.samples_per_s, &draft.efficiency, draft.training ? &*draft.training : nullptr})
-    if (task != nullptr) list_defaults(draft.question, draft.job, catalogue, *task);
+    if (task != nullptr) {
+      list_defaults(draft.question, draft.job, catalogue, *task);
+      if (draft.question.is_split()) list_foreign_dimensions(draft.question, draft.job, catalogue, *task);
+    }
   const Scenario& scenario = draft.samples_per_s.target.front().scenario;
   check_precision(draft.job, scenario);
+  check_experts(draft.question.job.split, scenario.model);
   if (question.rate_samples_per_s > 0 && question.rate_gpu.empty())
     check_below_peak("--rate " + short_number(question.rate_samples_per_s), scenario, question.rate_samples_per_s);
   draft.scenario = scenario_of(draft);

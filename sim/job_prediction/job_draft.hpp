@@ -17,7 +17,7 @@ struct [[nodiscard]] JobDraft {
   QuantityTask samples_per_s, efficiency;
   std::optional<QuantityTask> training;
   SplitQuestion split;                     ///< used if the split is searched
-  std::optional<Assumption> over_fastest;  ///< factor on the calendar time (training_over_fastest())
+  std::optional<Assumption> over_fastest;  ///< for a searched split: training_over_fastest()
   Scenario scenario;                       ///< for all numbers of GPUs
 };
 

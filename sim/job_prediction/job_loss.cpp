@@ -1,5 +1,6 @@
 #include "sim/job_prediction/job_loss.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/base/text.hpp"
@@ -76,6 +77,7 @@ LossModel loss_model_of(const model::Graph& graph, const std::string& id, const 
   model.id = id;
   model.parameters = effective_parameters(all - experts * (1 - at_work), all);
   model.sequence_tokens = graph.tokens;
+  model.vocabulary = spec.vocabulary;
   return model;
 }
 
@@ -98,6 +100,12 @@ std::optional<JobLoss> job_loss_of(const JobQuestion& question, const Job& job, 
   JobLoss loss{loss_law_of(question, catalogue), {}};
   loss.model = loss_model_of(scenario.model, scenario.model.name, loss.law);
   return loss;
+}
+
+std::optional<BoundedValue> loss_after(const JobLoss& loss, double tokens, double batch_tokens) {
+  const BoundedValue reached = predict_loss(loss.law, loss.model, tokens, batch_tokens, kLossCoverage);
+  if (reached.middle >= untrained_loss(loss.model)) return std::nullopt;
+  return BoundedValue{reached.middle, reached.low, std::min(reached.high, untrained_loss(loss.model))};
 }
 
 double tokens_of_flops(const model::Graph& graph, double flops) {
@@ -133,7 +141,11 @@ std::string job_loss_text(const JobPrediction& predicted) {
            format_count(critical_batch(loss.law, minimal)) + " tokens.\n" + law_text(loss, minimal);
   }
   const double batch = batch_for_loss(predicted, row, question.tokens, batch_tokens);
-  const BoundedValue reached = predict_loss(loss.law, loss.model, question.tokens, batch, kLossCoverage);
+  const std::optional<BoundedValue> after = loss_after(loss, question.tokens, batch);
+  if (!after)
+    return "The loss is not predicted: " + format_count(question.tokens) + " tokens are so few that the law " +
+           loss.law.id + " exceeds " + untrained_loss_text(loss.model) + "; give more --tokens.\n";
+  const BoundedValue& reached = *after;
   return "Loss after " + format_count(question.tokens) + " tokens: " + formatted("%.3f", reached.middle) + " (" +
          formatted("%.3f", reached.low) + " to " + formatted("%.3f", reached.high) + ") nats per token.\n" +
          law_text(loss, minimal_tokens(loss.law, question.tokens, batch));

@@ -31,6 +31,9 @@ bool is_fine_tuning(const Job& job);
 /// Returns the reason why the job has no law of the loss, for an error message.
 std::string why_no_loss(const Job& job, const Scenario& scenario);
 
+/// Returns the loss after `tokens`; none if these are so few that the law exceeds the loss of an untrained model.
+std::optional<BoundedValue> loss_after(const JobLoss& loss, double tokens, double batch_tokens);
+
 /// Returns the tokens of a training that takes `flops` floating-point operations in forward and backward passes,
 /// without recomputation.
 double tokens_of_flops(const model::Graph& graph, double flops);

@@ -52,7 +52,7 @@ struct [[nodiscard]] JobPrediction {
   Job job;                                 ///< from resolve_job()
   Scenario scenario;                       ///< serves all numbers of GPUs, except those of `own_scenarios`
   IntervalCalibration of_whole_training;   ///< interval of a training's calendar time
-  std::optional<Assumption> over_fastest;  ///< factor on a training's calendar time (training_over_fastest())
+  std::optional<Assumption> over_fastest;  ///< for a searched split: training_over_fastest()
   std::optional<JobLoss> loss;             ///< none: the model or the task has no law of the loss
   std::vector<JobRow> rows;                ///< in the order of the question's numbers of GPUs
   std::vector<RefusedGpus> refused;        ///< requested numbers of GPUs that were removed from the question

@@ -28,10 +28,16 @@ void check_mlperf_target(const JobQuestion& q, int works) {
 void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
   if (q.is_split() && q.job.batch_per_gpu > 0 && q.job.global_batch > 0)
     throw InputError("--batch: --global-batch says it too; allowed: one of them, and --micro-batch");
-  const int works = int(q.tokens > 0 && !q.derives_tokens) + int(q.loss > 0) + int(q.flops > 0) + int(q.samples > 0);
+  std::vector<std::string> given;
+  for (const auto& [option, is_given] :
+       {std::pair("--tokens", q.tokens > 0 && !q.derives_tokens), std::pair("--samples", q.samples > 0),
+        std::pair("--loss", q.loss > 0), std::pair("--flops", q.flops > 0)})
+    if (is_given) given.emplace_back(option);
+  const int works = static_cast<int>(given.size());
   check_mlperf_target(q, works);
   if (works > 1)
-    throw InputError("--loss: the work is given twice; allowed: one of --tokens, --samples, --loss, --flops");
+    throw InputError(joined(given) + ": the work is given " + (works == 2 ? "twice" : "several times") +
+                     "; allowed: one of --tokens, --samples, --loss, --flops");
   if (!q.batch_ramp.empty() && works == 0)
     throw InputError("--batch-ramp: the work is not given; allowed: with --tokens, --samples, --loss or --flops");
   if (!q.batch_ramp.empty() && q.job.global_batch > 0) (void)read_batch_ramp(q.batch_ramp, q.job.global_batch);

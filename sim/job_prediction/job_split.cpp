@@ -83,18 +83,23 @@ std::string best_text(const SplitRanking& ranking) {
 namespace {
 
 // Searches splits. Micro-batch and accumulation give a batch only together with a number of replicas. If a job gives
-// these two alone, the search begins with the most replicas, and halves their batch until a split fits.
+// accumulation without a batch, the search begins with the most replicas, or the default batch, and halves it until a
+// split fits.
 SplitRanking ranking_at(const JobPrediction& predicted, int gpus) {
   SplitQuestion question = question_at(predicted, gpus);
   const Job& job = predicted.job;
-  const bool follows_replicas = job.global_batch == 0 && job.batch_per_gpu == 0 && job.split.has("micro_batch");
-  const int of_replica = job.split.values.micro_batch * job.accumulation;
+  const bool is_batch_open = job.global_batch == 0 && job.batch_per_gpu == 0 && job.accumulation > 0;
+  const int of_replica = (job.split.has("micro_batch") ? job.split.values.micro_batch : 1) * job.accumulation;
+  std::optional<NoSplit> exceeds_memory;
   for (;; question.stated.global_batch /= 2) {
     try {
       return best_splits(predicted.scenario, gpus, question);
-    } catch (const NoSplit&) {
+    } catch (const NoSplit& none) {
+      if (none.exceeds_memory) exceeds_memory = none;
       const bool can_halve = question.stated.global_batch % 2 == 0 && question.stated.global_batch / 2 >= of_replica;
-      if (!follows_replicas || job.accumulation == 0 || !can_halve) throw;
+      if (is_batch_open && can_halve) continue;
+      if (exceeds_memory) throw *exceeds_memory;
+      throw;
     }
   }
 }

@@ -21,10 +21,13 @@
 namespace lockstep::sim::job_prediction {
 namespace {
 
+TrainingTime time_of_epochs(const JobRow& row) {
+  return {row.training->predicted, row.training->low, row.training->high};
+}
+
 std::optional<CalendarTime> calendar_of_epochs(const JobPrediction& predicted, const JobRow& row) {
   const Workload& run = row.training->task.target.front();
-  return calendar_time(predicted, run.scenario, row.gpus,
-                       {row.training->predicted, row.training->low, row.training->high});
+  return calendar_time(predicted, run.scenario, row.gpus, iteration_s(row.samples_per_s), time_of_epochs(row));
 }
 
 // The calendar time counts, if there is one.
@@ -45,7 +48,8 @@ std::vector<std::string> cells_of(const JobPrediction& predicted, const JobRow& 
   if (!row.training) return cells;
   add(*row.training, duration_text);
   if (has_calendar(predicted.question))
-    for (const std::string& cell : calendar_cells(calendar_of_epochs(predicted, row))) cells.push_back(cell);
+    for (const std::string& cell : calendar_cells(calendar_of_epochs(predicted, row), time_of_epochs(row)))
+      cells.push_back(cell);
   if (predicted.question.usd_per_gpu_hour > 0) cells.push_back(with_thousands(training_usd(predicted, row)));
   return cells;
 }

@@ -46,8 +46,7 @@ void train_on_tokens(const JobPrediction& predicted, double batch, Row& row) {
   const double tokens = predicted.question.tokens;
   row.training = time_of_tokens(tokens, predicted.scenario.model.tokens, batch, row);
   if (!predicted.loss) return;
-  row.loss = predict_loss(predicted.loss->law, predicted.loss->model, tokens,
-                          batch_for_loss(predicted, *row.of, tokens, row.batch_tokens), kLossCoverage);
+  row.loss = loss_after(*predicted.loss, tokens, batch_for_loss(predicted, *row.of, tokens, row.batch_tokens));
 }
 
 // Computes the same time as a scenario with this target.
@@ -93,7 +92,7 @@ Row row_of(const JobPrediction& predicted, const JobRow& of) {
   } else {
     train_on_tokens(predicted, batch, row);
   }
-  row.calendar = calendar_time(predicted, scenario, row.gpus, row.training);
+  row.calendar = calendar_time(predicted, scenario, row.gpus, iteration_s(samples), row.training);
   row.usd = rent_usd(row.calendar ? row.calendar->seconds : row.training.seconds, row.gpus, question.usd_per_gpu_hour);
   return row;
 }
@@ -200,7 +199,7 @@ std::string job_tokens_text(const JobPrediction& predicted) {
     for (double seconds : {row.training.seconds, row.training.low_s, row.training.high_s})
       if (has_work(question)) cells.push_back(duration_text(seconds));
     if (shows_calendar)
-      for (const std::string& cell : calendar_cells(row.calendar)) cells.push_back(cell);
+      for (const std::string& cell : calendar_cells(row.calendar, row.training)) cells.push_back(cell);
     if (shows_cost) cells.push_back(with_thousands(row.usd));
     table.add(cells);
   }

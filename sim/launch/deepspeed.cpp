@@ -79,7 +79,11 @@ void read_deepspeed_batch(LaunchSettings& s, Facts& f) {
     f.micro_batch = *f.global_batch / (replicas * f.accumulation.value_or(1));
   if (f.global_batch && !f.micro_batch)
     f.notes.push_back("the micro-batch follows from the number of GPUs, which is not known: give --micro-batch");
-  if (f.micro_batch && !f.global_batch && !f.accumulation) f.accumulation = 1;
+  if (f.micro_batch && !f.global_batch && !f.accumulation) {
+    f.accumulation = 1;
+    if (s.has("auto gradient_accumulation_steps") && !s.has("gradient_accumulation_steps"))
+      f.notes.push_back("gradient_accumulation_steps is \"auto\": one micro-batch is assumed; give --accumulation");
+  }
 }
 
 }  // namespace
@@ -115,22 +119,35 @@ const std::vector<UnreadKeys>& deepspeed_unread() {
        "fp16.consecutive_hysteresis tensorboard.* wandb.* csv_monitor.* comet.* monitor_config* comms_logger.* "
        "flops_profiler.* checkpoint.* load_universal_checkpoint zero_allow_untested_optimizer "
        "zero_force_ds_cpu_optimizer seed data_types.* disable_allgather prescale_gradients gradient_predivide_factor "
-       "memory_breakdown train_data* eigenvalue.* elasticity.* nebula.* "
+       "memory_breakdown train_data* eigenvalue.* nebula.* "
        "zero_optimization.stage3_gather_16bit_weights_on_model_save "
        "zero_optimization.stage3_gather_fp16_weights_on_model_save zero_optimization.load_from_fp32_weights "
        "zero_optimization.elastic_checkpoint zero_optimization.ignore_unused_parameters "
        "use_data_before_expert_parallel* "
-       "dataloader_drop_last graph_harvesting autotuning.*"},
+       "dataloader_drop_last graph_harvesting"},
+      {Use::not_simulated, "DeepSpeed then chooses the batch itself; the given one is predicted",
+       "elasticity.* autotuning.*"},
+      {Use::not_simulated, "the training script divides the layers into stages; give --pipeline", "pipeline.stages"},
       {Use::not_simulated, "predicted as DeepSpeed's defaults",
        "zero_optimization.contiguous_gradients zero_optimization.*bucket_size "
        "zero_optimization.reduce_scatter zero_optimization.allgather_partitions zero_optimization.sub_group_size "
-       "zero_optimization.stage3_* zero_optimization.round_robin_gradients "
+       "zero_optimization.stage3_max_live_parameters zero_optimization.stage3_max_reuse_distance "
+       "zero_optimization.stage3_prefetch_bucket_size zero_optimization.stage3_param_persistence_threshold "
+       "zero_optimization.stage3_model_persistence_threshold zero_optimization.stage3_module_granularity_threshold "
+       "zero_optimization.stage3_use_all_reduce_for_fetch_params zero_optimization.stage3_allgather_sequential "
+       "zero_optimization.round_robin_gradients "
        "zero_optimization.offload_optimizer.* zero_optimization.offload_param.* zero_optimization.zero_quantized_* "
        "zero_optimization.mics_* zero_optimization.use_multi_rank_bucket_allreduce "
        "zero_optimization.model_persistence* "
        "zero_optimization.param_persistence* zero_optimization.memory_efficient_linear zero_optimization.log_trace* "
        "communication_data_type seq_parallel_communication_data_type fp32_allreduce sparse_gradients "
-       "bf16.* bfloat16.* fp16.* amp.* torch_autocast.* compile.* timers.* aio.* hybrid_engine.* tensor_parallel.*"},
+       "bf16.enabled bf16.auto_cast bf16.immediate_grad_update bf16.check_grad_overflow "
+       "bf16.bf16_master_weights_and_grads bf16.bf16_optimizer_states bfloat16.enabled bfloat16.immediate_grad_update "
+       "fp16.enabled fp16.fp16_master_weights_and_grads amp.* torch_autocast.* compile.* timers.* aio.* "
+       "hybrid_engine.* "
+       "tensor_parallel.dtype tensor_parallel.tp_overlap_comm tensor_parallel.tensor_parallel.* "
+       "tensor_parallel.injection_policy_tuple tensor_parallel.keep_module_on_host "
+       "tensor_parallel.replace_with_kernel_inject"},
       {Use::not_simulated, "recomputed as the training script says", "activation_checkpointing.*"},
       {Use::not_simulated, "every batch is predicted as equal and full",
        "curriculum_learning.* data_efficiency.* progressive_layer_drop.* sparse_attention.* compression_training.* "

@@ -224,8 +224,13 @@ void read_trainer_batch(LaunchSettings& s, Facts& f, const Software& software) {
   if (!f.micro_batch) f.micro_batch = software.default_batch;
   if (const auto steps = s.whole("gradient_accumulation_steps", "--accumulation")) {
     f.accumulation = *steps;
-    for (const char* other : {"deepspeed_config.gradient_accumulation_steps", "accelerate.gradient_accumulation_steps"})
-      s.set_aside(other, "given again at " + s.at("gradient_accumulation_steps").place.text());
+    for (const char* other :
+         {"deepspeed_config.gradient_accumulation_steps", "accelerate.gradient_accumulation_steps"}) {
+      const LaunchSetting& used = s.at("gradient_accumulation_steps");
+      if (const LaunchSetting* unused = s.take(other); unused != nullptr && unused->value != used.value)
+        f.notes.push_back(unused->text() + " is not used, because of " + used.text());
+      s.set_aside(other, "given again at " + used.place.text());
+    }
   }
   // In axolotl, "batch_size" is the number of samples per GPU over all micro-batches.
   if (const auto batch = s.whole("batch_size", "--accumulation");

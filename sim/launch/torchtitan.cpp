@@ -265,12 +265,21 @@ const std::vector<UnreadKeys>& torchtitan_unread() {
        "compile.* training.compile model.norm_type model.print_after_conversion model.use_flex_attn model.attn* "
        "training.mixed_precision_reduce optimizer.fused optimizer.foreach optimizer.implementation optimizer.name "
        "parallelism.disable_loss_parallel training.disable_loss_parallel float8.* quantize.* mx.* "
-       "memory_estimation.* activation_checkpoint.* parallelism.context_parallel_* parallelism.pipeline_parallel_* "
-       "parallelism.expert_* parallelism.enable_* parallelism.fsdp_* parallelism.module_fqns* "
-       "parallelism.data_parallel_* parallelism.tensor_parallel_* parallelism.spmd_backend parallelism.full_dtensor "
+       "memory_estimation.* activation_checkpoint.mode activation_checkpoint.selective_ac_option "
+       "activation_checkpoint.per_op_sac_* activation_checkpoint.early_stop activation_checkpoint.memory_budget "
+       "activation_checkpoint.visualize_memory_budget_pareto activation_checkpoint.preserve_rng_state "
+       "activation_checkpoint.determinism_check activation_checkpoint.debug "
+       "parallelism.context_parallel_rotate_method parallelism.context_parallel_load_balancer "
+       "parallelism.pipeline_parallel_split_points parallelism.pipeline_parallel_schedule* "
+       "parallelism.pipeline_parallel_microbatch_size parallelism.pipeline_parallel_layers_per_stage "
+       "parallelism.pipeline_parallel_first_stage_less_layers parallelism.pipeline_parallel_last_stage_less_layers "
+       "parallelism.pipeline_parallel_expert_parallel_overlap parallelism.expert_parallel_comm_backend "
+       "parallelism.enable_* parallelism.fsdp_reshard_after_forward parallelism.module_fqns_per_model_part "
+       "parallelism.spmd_backend parallelism.full_dtensor "
        "experimental.* override.* loss.* "
        "training.disable_cuda_graphs "
-       "model.* model_spec.* custom_model.*"},
+       "model.converters* model.name model.flavor model_spec.* custom_model.*"},
+      {Use::not_simulated, "the shape of the model is that of its flavor", "model.*"},
   };
   return all;
 }

@@ -156,11 +156,22 @@ void read_trainer_ranks(LaunchSettings& s, Facts& f) {
     s.mark("sequence_parallel", Use::no_effect, "one tensor rank");
 }
 
+// "0,1" are the GPUs of each machine; "all" says nothing. Accelerate starts a process for each, unless it is told how many
+// (accelerate/commands/launch.py).
+void read_gpu_ids(LaunchSettings& s, Facts& f, const std::string& key) {
+  if (!s.has(key) || s.has("accelerate.num_processes") || s.text(key).value_or("all") == "all") return;
+  const std::vector<std::string> ids = s.words(key, "--gpus");
+  const LaunchSetting* const setting = s.take(key);
+  if (setting != nullptr && !ids.empty())
+    f.give_gpus_per_node(static_cast<std::int64_t>(ids.size()), setting->place, setting->written);
+}
+
 void read_machine_of_accelerate(LaunchSettings& s, Facts& f) {
   const LaunchSetting* nodes = s.take("num_machines", "--gpus");
   if (nodes != nullptr) f.give_nodes(s.whole("num_machines").value_or(1), nodes->place, nodes->written);
   const LaunchSetting* processes = s.take("num_processes", "--gpus");
   if (processes != nullptr) f.give_gpus(s.whole("num_processes").value_or(1), processes->place, processes->written);
+  if (processes == nullptr) read_gpu_ids(s, f, s.has("accelerate.gpu_ids") ? "accelerate.gpu_ids" : "gpu_ids");
   s.text("distributed_type");
   s.text("use_fsdp");
 }

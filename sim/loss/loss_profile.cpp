@@ -35,11 +35,23 @@ std::string loss_target_name(double loss) {
   return "loss " + short_number(loss);
 }
 
+double untrained_loss(const LossModel& model) {
+  return std::log(model.vocabulary);
+}
+
+std::string untrained_loss_text(const LossModel& model) {
+  return formatted("%.2f", untrained_loss(model)) + " nats, the loss of an untrained model with a vocabulary of " +
+         with_thousands(model.vocabulary);
+}
+
 convergence::ConvergenceProfile profile_to_loss(const LossLaw& law, const LossModel& model, double loss) {
   const double minimal = minimal_tokens_to(law, model.parameters.middle, loss);
   if (std::isinf(minimal))
     throw InputError("--loss " + short_number(loss) + ": " + least_loss_text(law, model) +
                      "; allowed: a higher loss, a larger model or another --loss-law");
+  if (loss >= untrained_loss(model))
+    throw InputError("--loss " + short_number(loss) + ": is not below " + untrained_loss_text(model) +
+                     "; allowed: a lower loss");
   const double critical = critical_batch(law, minimal);
   convergence::ConvergenceFit fit;
   fit.algorithm = Algorithm::s_sgd;

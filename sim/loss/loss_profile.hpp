@@ -10,14 +10,25 @@
 
 namespace lockstep::sim::loss {
 
+/// If only a number of parameters is given: the vocabulary of Gemma 3, the largest in use (assumed).
+constexpr double kMostVocabulary = 262144;
+
 /// The trained model in the terms of a law of the loss.
 struct LossModel {
   std::string id;
   BoundedValue parameters;  ///< N as the law counts it; low < high for a mixture of experts
   double sequence_tokens = 0;
+  double vocabulary = kMostVocabulary;
 };
 
-/// Throws InputError if, by that law, the model does not reach the loss with any number of tokens.
+/// Returns the loss of an untrained model, for which all tokens are equally likely: ln(vocabulary) nats per token. No
+/// training starts above it, but a law goes to infinity as tokens go to zero.
+double untrained_loss(const LossModel& model);
+/// Returns text such as "11.76 nats, the loss of an untrained model with a vocabulary of 128,256".
+std::string untrained_loss_text(const LossModel& model);
+
+/// Throws InputError if, by that law, the model does not reach the loss with any number of tokens, or if the loss is
+/// not below untrained_loss().
 convergence::ConvergenceProfile profile_to_loss(const LossLaw& law, const LossModel& model, double loss);
 
 /// Like predict_loss() of the law, including the bounds of N.

@@ -47,7 +47,7 @@ Size size_of_model(const std::string& name, const LossLaw& law) {
 }
 
 std::vector<Size> sizes_of(const LossQuestion& q, const LossLaw& law, const Catalogue& catalogue) {
-  if (q.parameters > 0) return {{"", "", {"", {q.parameters, q.parameters, q.parameters}, 1}}};
+  if (q.parameters > 0) return {{"", "", {"", {q.parameters, q.parameters, q.parameters}, 1, kMostVocabulary}}};
   if (q.model_family.empty()) return {size_of_model(q.job.job.model.stated, law)};
   std::vector<Size> sizes;
   for (const std::string& name : job_plan::list_family_models(q.model_family, catalogue))
@@ -95,7 +95,7 @@ struct Speed {
   BoundedValue tokens_per_s;
   double calendar_factor = 1;
   job_prediction::CalendarInterval calendar_interval;
-  double interruptions_per_s = 0, over_fastest = 1;
+  double interruptions_per_s = 0;
   std::string calendar_text;  ///< empty: interruptions are left out
 };
 
@@ -111,22 +111,31 @@ Speed speed_of(const LossQuestion& q, const Candidate& c, const Catalogue& catal
   const double tokens = c.size.model.sequence_tokens;
   Speed speed;
   speed.tokens_per_s = {samples.predicted * tokens, samples.low * tokens, samples.high * tokens};
-  predicted.question.gpus = q.job.gpus;  // the largest number decides for all rows, so that they compare
   const Scenario& scenario = samples.task.target.front().scenario;
-  if (const auto time = job_prediction::calendar_time(predicted, scenario, c.gpus, {1, 1, 1})) {
+  if (const auto time =
+          job_prediction::calendar_time(predicted, scenario, c.gpus, job_prediction::iteration_s(samples), {1, 1, 1})) {
     speed.calendar_factor = time->seconds;
     speed.interruptions_per_s = time->interruptions;  // per second of training
-    speed.over_fastest = time->over_fastest;
     speed.calendar_interval = job_prediction::calendar_interval(predicted);
+    predicted.question.gpus = q.job.gpus;  // the text is that of all rows
     speed.calendar_text = job_prediction::calendar_text(predicted);
   }
   return speed;
+}
+
+/// Refuses tokens after which the law exceeds the loss of an untrained model.
+void refuse_too_few_tokens(const LossLaw& law, const LossModel& model, LossRow& row) {
+  row.loss.high = std::min(row.loss.high, untrained_loss(model));
+  if (row.loss.middle >= untrained_loss(model))
+    row.refused = format_count(row.tokens.middle) + " tokens are so few that the law " + law.id + " exceeds " +
+                  untrained_loss_text(model) + "; train on more tokens";
 }
 
 /// Sets the loss of `c` after `tokens`. The rate's interval determines that of the tokens.
 void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens, LossRow& row) {
   row.tokens = tokens;
   row.loss = predict_loss(law, c.size.model, tokens.middle, c.batch_tokens, kLossCoverage);
+  refuse_too_few_tokens(law, c.size.model, row);
   if (tokens.low == tokens.high) return;
   const auto at = [&](double d) { return loss_of(law, c.size.model.parameters.middle, d, c.batch_tokens); };
   const double above =
@@ -134,7 +143,7 @@ void set_loss(const LossLaw& law, const Candidate& c, const BoundedValue& tokens
   const double below =
       std::hypot(std::log(row.loss.middle / row.loss.low), std::log(row.loss.middle / at(tokens.high)));
   row.loss.low = row.loss.middle * std::exp(-below);
-  row.loss.high = row.loss.middle * std::exp(above);
+  row.loss.high = std::min(row.loss.middle * std::exp(above), untrained_loss(c.size.model));
 }
 
 void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow& row) {
@@ -142,14 +151,16 @@ void set_tokens_to(const LossLaw& law, const Candidate& c, double loss, LossRow&
   row.tokens = predict_tokens(law, c.size.model.parameters.middle, loss, c.batch_tokens, kLossCoverage);
   row.tokens.low = predict_tokens(law, c.size.model.parameters.high, loss, c.batch_tokens, kLossCoverage).low;
   row.tokens.high = predict_tokens(law, c.size.model.parameters.low, loss, c.batch_tokens, kLossCoverage).high;
-  if (std::isinf(row.tokens.middle))
+  if (loss >= untrained_loss(c.size.model))
+    row.refused = "a loss of " + short_number(loss) + " is not below " + untrained_loss_text(c.size.model) +
+                  "; ask for a lower loss";
+  else if (std::isinf(row.tokens.middle))
     row.refused =
         "the law says " + formatted("%.3f", least_loss(law, c.size.model.parameters.middle)) + " with endless data";
 }
 
 void set_cost(const LossQuestion& q, const Speed& speed, LossRow& row) {
   row.interruptions = speed.interruptions_per_s * row.seconds.middle;
-  row.over_fastest = speed.over_fastest;
   row.usd = rent_usd(row.paid_s().middle, row.gpus, q.job.usd_per_gpu_hour);
 }
 
@@ -300,6 +311,7 @@ std::vector<LossRow> optimum_rows(const LossQuestion& q, const LossLaw& law) {
     row.loss = predict_loss(law, row.parameters, optimum.tokens, 0, kLossCoverage);
     row.flops = flops;
     row.critical_batch_tokens = critical_batch(law, optimum.tokens);
+    refuse_too_few_tokens(law, {}, row);
     rows.push_back(row);
   }
   return rows;

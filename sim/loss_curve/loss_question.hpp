@@ -3,8 +3,8 @@
 //
 // Without a GPU, only the law answers: loss after tokens, tokens to a loss, and the best size and tokens for a number
 // of floating-point operations. With a GPU, every combination of model size, number of GPUs and batch is a job, whose
-// rate determines days and cost. With a deadline or a budget, each job trains as long as these allow. If any number of
-// GPUs exceeds 64, cost, deadline and budget of every row count the calendar time, as for `simulate job`.
+// rate determines days and cost. With a deadline or a budget, each job trains as long as these allow. Above 64
+// GPUs, cost, deadline and budget count the calendar time, as for `simulate job`.
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,7 +40,6 @@ struct LossRow {
   BoundedValue tokens_per_s, seconds;
   std::optional<BoundedValue> calendar_s;  ///< `seconds` with interruptions (job_calendar.hpp)
   double interruptions = 0;                ///< in the calendar time
-  double over_fastest = 1;                 ///< factor that the calendar time includes
   double usd = 0;
   /// Returns the time for which GPUs are paid.
   const BoundedValue& paid_s() const { return calendar_s ? *calendar_s : seconds; }

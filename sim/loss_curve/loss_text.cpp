@@ -156,7 +156,6 @@ Json loss_json(const LossAnswer& answer) {
       if (row.calendar_s) {
         json["calendar_s"] = bounds_json(*row.calendar_s);
         json["interruptions"] = row.interruptions;
-        if (row.over_fastest != 1) json["calendar_over_fastest"] = row.over_fastest;
       }
       if (row.usd > 0) json["usd"] = row.usd;
       json["frontier"] = row.is_on_frontier;

@@ -25,7 +25,6 @@ function summaryOf(answer, options) {
     gpus, samples: bounds(samples), isSequences: !!tokens, tokensPerS: range('tokens_per_s'), mfu: tokens && tokens.mfu, flops: tokens && tokens.model_flops_per_gpu,
     trained: tokens && isNumber(tokens.batch_tokens) ? {batch: tokens.batch_tokens, tokens: tokens.trained_tokens, sequence: tokens.sequence_tokens} : undefined, lossLaw: tokens && tokens.loss_law,
     training, calendar: range('calendar_s'), hours, interruptions: tokens && tokens.interruptions,
-    overFastest: tokens && tokens.calendar_over_fastest,
     usd: options.price && hours ? scaled(hours, options.price) : undefined,
     iteration: given && samples ? {value: given / samples.predicted, low: given / samples.high, high: given / samples.low} : undefined,
     efficiency: bounds(quantity(answer, 'scaling_efficiency', gpus)), memory: samples && samples.memory, split,
@@ -81,8 +80,7 @@ function showPicture(options, summary, published) {
     tile('Memory of a GPU', summary.memory && summary.memory.bytes, gib, 'Counted part by part. ' + (inputOf(summary, 'gpu: memory') || ''),
          summary.memory && `of ${gib(summary.memory.capacity_bytes)}`),
     tile('Training', summary.training, duration, interval + inputs, summary.hours && `${format.count(summary.hours.value)} GPU hours`),
-    tile('On the calendar', summary.calendar, duration, 'With interruptions, restarts and checkpoints, at published rates of failures.' +
-      (summary.overFastest ? ` It includes a factor of ${fixed(summary.overFastest, 2)}: published trainings whose split is not known took that much longer than with the fastest split.` : ''),
+    tile('On the calendar', summary.calendar, duration, 'With interruptions, restarts and checkpoints, at published rates of failures.',
          isNumber(summary.interruptions) && plural(Math.round(summary.interruptions), 'interruption')),
     tile('Cost', summary.usd, format.money, `At ${options.price} USD per GPU-hour, as you gave it.`),
   ].filter(Boolean)), publishedLine(summary, published), splitLine(summary));

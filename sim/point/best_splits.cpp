@@ -87,22 +87,32 @@ class Search {
 
   // The splits that fit; if none fits and memory is ignored, all.
   std::vector<Candidate> all_candidates() {
-    const std::vector<ParallelSpec> splits = splits_of(scenario_, gpus_, question_);
-    ranking_.valid = static_cast<int>(splits.size());
     std::vector<Candidate> fitting, exceeding;
-    for (const ParallelSpec& spec : splits) {
-      Candidate candidate = with_recomputation(spec);
-      (candidate.memory.fits() ? fitting : exceeding).push_back(std::move(candidate));
+    const auto sort_by_fit = [&](const std::vector<ParallelSpec>& splits) {
+      ranking_.valid += static_cast<int>(splits.size());
+      for (const ParallelSpec& spec : splits) {
+        Candidate candidate = with_recomputation(spec);
+        (candidate.memory.fits() ? fitting : exceeding).push_back(std::move(candidate));
+      }
+    };
+    sort_by_fit(splits_of(scenario_, gpus_, question_));
+    const bool is_tensor_open =
+        !question_.is_fixed("tensor") && question_.abilities.has(ParallelDimension::tensor) && gpus_ > 1;
+    if (fitting.empty() && is_tensor_open) {
+      SplitQuestion wide = question_;
+      wide.has_wide_tensor = true;
+      sort_by_fit(splits_of(scenario_, gpus_, wide));
     }
+    const bool has_none = exceeding.empty() && fitting.empty();
     ranking_.fitting = static_cast<int>(fitting.size());
-    if (splits.empty())
+    if (has_none)
       if (const auto problem = find_problem(question_.stated, gpus_))
         throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs: " + problem->wrong, problem->allowed);
-    if (splits.empty() || (fitting.empty() && !scenario_.ignores_memory))
+    if (has_none || (fitting.empty() && !scenario_.ignores_memory))
       throw NoSplit("no split over " + std::to_string(gpus_) + " GPUs " +
-                        (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory"),
-                    splits.empty() ? "allowed: another global batch" : "allowed: more GPUs, or GPUs of more memory",
-                    !splits.empty());
+                        (has_none ? why_no_split(scenario_, gpus_, question_) : "fits into the GPUs' memory"),
+                    has_none ? "allowed: another global batch" : "allowed: more GPUs, or GPUs of more memory",
+                    !has_none);
     return fitting.empty() ? exceeding : fitting;
   }
 

@@ -44,12 +44,12 @@ struct [[nodiscard]] SplitRanking {
   int tied() const;  ///< number of splits tied with the fastest, without the fastest
 };
 
-/// No split divides model and batch, or none fits into memory.
+/// No split divides the model or the batch, or none fits into memory.
 struct NoSplit : InputError {
   NoSplit(const std::string& why_none, const std::string& allowed, bool is_memory = false)
       : InputError(why_none + (allowed.empty() ? "" : "; " + allowed)), why(why_none), exceeds_memory(is_memory) {}
   std::string why;
-  bool exceeds_memory;  ///< true: splits divide model and batch, but none fits
+  bool exceeds_memory;  ///< true: splits exist, but none fits
 };
 
 /// Returns the `most` fastest splits. Each has the least recomputation with which it fits, because more takes longer.

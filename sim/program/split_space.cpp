@@ -40,7 +40,7 @@ class Space {
 
   std::vector<ParallelSpec> all() {
     const ParallelSpec& stated = question_.stated;
-    const std::vector<int> tensors = divisors_of(gpus_per_node_, std::min(gpus_, kMostTensorRanks));
+    const std::vector<int> tensors = tensors_to_try();
     const std::vector<int> contexts = powers_of_two(std::max(1, shape_.sequence / kLeastTokensOfRank));
     const std::vector<int> experts = divisors_of(std::max(1, shape_.mixture.count), std::min(gpus_, kMostExpertRanks));
     for (int tensor : of("tensor", stated.tensor, ParallelDimension::tensor, tensors))
@@ -59,6 +59,15 @@ class Space {
   }
 
  private:
+  std::vector<int> tensors_to_try() const {
+    const std::vector<int> of_node = divisors_of(gpus_per_node_, std::min(gpus_, kMostTensorRanks));
+    if (!question_.has_wide_tensor) return of_node;
+    std::vector<int> wide;
+    for (const int ranks : divisors_of(gpus_, kMostWideTensorRanks))
+      if (ranks > of_node.back() && ranks % of_node.back() == 0) wide.push_back(ranks);
+    return wide;
+  }
+
   // Lists values of expert_tensor to try: tensor ranks divide an expert's matrices, or hold whole experts. For software
   // that always holds whole experts, the value is fixed.
   std::vector<int> places_of_experts(int tensor, int expert) const {
@@ -227,6 +236,25 @@ std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const Sp
   if (!scenario.model.transformer)
     throw InputError("/model: " + scenario.model.title + " is no transformer by its numbers, which a split goes by");
   return Space(scenario, gpus, question).all();
+}
+
+std::string why_no_split(const Scenario& scenario, int gpus, const SplitQuestion& question) {
+  const auto has_any = [&](const SplitQuestion& changed) { return !splits_of(scenario, gpus, changed).empty(); };
+  const std::string batch = "the global batch of " + std::to_string(question.stated.global_batch);
+  SplitQuestion open = question;
+  open.accumulation = 0;
+  if (question.accumulation > 0 && has_any(open))
+    return "divides " + batch + " into " + std::to_string(question.accumulation) + " micro-batches of each replica";
+  open.fixed.erase("micro_batch");
+  if (question.is_fixed("micro_batch") && has_any(open))
+    return "divides " + batch + " into micro-batches of " + std::to_string(question.stated.micro_batch);
+  open = question;
+  open.accumulation = 0;
+  for (const int times : {1, 2, 4, 8, 16}) {  // pipelines need several micro-batches
+    open.stated.global_batch = gpus * std::max(1, question.stated.micro_batch) * times;
+    if (has_any(open)) return "divides " + batch;
+  }
+  return "divides the model";
 }
 
 std::vector<RecomputeChoice> recomputations_of(const SplitQuestion& question) {

@@ -2,7 +2,7 @@
 // Lists the splits of a transformer over a number of GPUs that are worth predicting.
 //
 //   `tensor`          Divisors of a node's GPUs up to kMostTensorRanks, with sequence parallelism, which sends no more
-//                     bytes and needs less memory.
+//                     bytes and needs less memory. If none of these splits fits, more ranks (has_wide_tensor).
 //   `context`         Powers of two that leave a rank at least kLeastTokensOfRank of a sequence.
 //   `expert`          Divisors of the number of experts up to kMostExpertRanks.
 //   `pipeline`        Divisors of the remaining GPUs, with at least one layer per stage.
@@ -25,13 +25,14 @@
 
 namespace lockstep::sim::program {
 
-constexpr int kLeastTokensOfRank = 4096, kMostTensorRanks = 8, kMostExpertRanks = 64;
+constexpr int kLeastTokensOfRank = 4096, kMostTensorRanks = 8, kMostExpertRanks = 64, kMostWideTensorRanks = 64;
 
 struct SplitQuestion {
   ParallelSpec stated;          ///< includes a global batch
   std::set<std::string> fixed;  ///< keys of "parallel" that keep their given value
   SplitAbilities abilities{};
-  int accumulation = 0;  ///< micro-batches of a replica per iteration; 0: any number
+  int accumulation = 0;          ///< micro-batches of a replica per iteration; 0: any number
+  bool has_wide_tensor = false;  ///< tries tensor ranks over several nodes instead, up to kMostWideTensorRanks
 
   bool is_fixed(const std::string& key) const { return fixed.count(key) > 0; }
 };
@@ -39,6 +40,9 @@ struct SplitQuestion {
 /// Returns the question of a scenario. Only the batch, the order, and keys that the rules above do not vary are
 /// fixed.
 SplitQuestion all_splits(const Scenario& scenario, int gpus);
+
+/// Returns why splits_of() is empty, after "no split over 8 GPUs": the given value without which it is not.
+std::string why_no_split(const Scenario& scenario, int gpus, const SplitQuestion& question);
 
 /// Lists valid splits over `gpus` GPUs with `data` set, even if they do not fit into memory. Splits that differ only in
 /// recomputation are listed once, with the given `recompute`; recomputations_of() lists the values to try. Throws

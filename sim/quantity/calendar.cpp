@@ -8,20 +8,25 @@
 
 namespace lockstep::sim::quantity {
 
-Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage) {
-  return gpus <= kUndisturbedGpus ? Calendar() : disturbed_calendar(scenario, gpus, storage);
+Json default_failures(const std::string& storage) {
+  Json failures{{"repair",
+                 {{"value", "0 s"},
+                  {"kind", "assumed"},
+                  {"source", "a spare node replaces every node that fails, as in published trainings"}}}};
+  if (!storage.empty()) failures.update(parse_storage_bandwidth("--storage", storage));
+  return failures;
 }
 
-Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage) {
+Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage, double iteration_s) {
   Calendar calendar;
-  Json failures{{"repair", "0 s"}};
-  if (!storage.empty()) failures.update(parse_storage_bandwidth("--storage", storage));
-  JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "interruptions");
+  if (gpus <= kUndisturbedGpus) return calendar;
+  JsonDocument document = JsonDocument::parse(Json{{"failures", default_failures(storage)}}.dump(), "interruptions");
   failures_format().complete(document, "/failures");
   const FailureSpec spec = failures_format().read(document.root().at("failures"));
   const int of_node = std::max(1, scenario.cluster.gpus_per_node);
   const int nodes = std::max(1, gpus / of_node);
-  const FailureProcess process = process_of(spec, {nodes, std::min(of_node, gpus), checkpoint_bytes(scenario)});
+  const FailureProcess process =
+      process_of(spec, {nodes, std::min(of_node, gpus), checkpoint_bytes(scenario), iteration_s});
   calendar.goodput = goodput(process);
   calendar.interruptions_per_s = 1 / process.mttf_s;
   for (Assumption rate : document.assumptions()) {

@@ -20,10 +20,13 @@ struct Calendar {
   std::vector<Assumption> inputs;  ///< rates, each with kind and source
 };
 
+/// Returns the object `failures` of a training for which neither spares nor repairs are given. `storage`: for
+/// parse_storage_bandwidth(); empty: the default.
+Json default_failures(const std::string& storage);
+
 /// Returns the calendar of the scenario's training on `gpus` GPUs; undisturbed on kUndisturbedGpus or fewer.
-Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "");
-/// Counts interruptions on any number of GPUs. `storage`: for parse_storage_bandwidth(); empty: the default.
-Calendar disturbed_calendar(const Scenario& scenario, int gpus, const std::string& storage = "");
+/// Checkpoints are at least `iteration_s` apart.
+Calendar calendar_of(const Scenario& scenario, int gpus, const std::string& storage = "", double iteration_s = 0);
 
 /// Name of the constant that training_over_fastest() returns.
 inline constexpr const char* kTrainingOverFastest = "training over fastest split";
@@ -31,7 +34,8 @@ inline constexpr const char* kTrainingOverFastest = "training over fastest split
 /// True if the ranks of the job's split are those of the fastest split that fits: none of them was given.
 bool has_searched_ranks(const Job& job);
 /// Returns a fitted constant: the calendar time of published trainings of language models whose split is not known, over
-/// the predicted one with the fastest split. It was fitted on more than kUndisturbedGpus GPUs. None if ranks are given,
+/// the predicted one with the fastest split. It predicts such trainings; it is no part of a job's time, whose split is
+/// shown. It was fitted on more than kUndisturbedGpus GPUs. None if ranks are given,
 /// for fine-tuning, and for networks of images.
 std::optional<double> training_over_fastest(StackModel& m);
 

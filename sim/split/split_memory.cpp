@@ -176,31 +176,17 @@ Peak peak_of(PipelineSchedule schedule, const PipelineShape& shape, int stage, c
   return search.peak();
 }
 
-// Parameters of the largest unit that is gathered at once, and of the largest one within the layers. A unit is a layer,
-// the embedding or the output. If each matrix has a collective of its own, it is a matrix.
+// The largest unit that is gathered at once, and the largest one within the layers. A unit is a layer, the embedding or
+// the output. If each matrix has a collective of its own, it is a matrix.
 struct Units {
-  double largest = 0, layer = 0;
+  double largest_bytes = 0, layer_bytes = 0;  // gathered
+  double gradients = 0;                       // trained parameters of a unit, at most
 };
 
 // Returns the parameters of a layer's largest matrix. Queries, keys and values are one matrix.
 double largest_matrix(const TransformerShape& shape, const ParallelSpec& spec) {
   const double qkv = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
   return shape.hidden * std::max(qkv, static_cast<double>(shape.inner)) / spec.tensor;
-}
-
-Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
-               int stage) {
-  Units units;
-  for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
-    const ModelPart& part = parts[i];
-    for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
-      units.layer = std::max(units.layer, spec.waits_for_shards() ? largest_matrix(shape, spec)
-                                                                  : rank_layer_parameters(shape, spec, layer).total());
-    if (part.has_embedding || part.has_loss)
-      units.largest = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
-  }
-  units.largest = std::max(units.largest, units.layer);
-  return units;
 }
 
 // Returns the bytes of one empty gradient per shape of the stage's matrices. Layers of one kind have equal shapes.
@@ -227,6 +213,40 @@ double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, 
 double frozen_bytes(const ParallelSpec& spec, const SplitMemoryOptions& options) {
   if (spec.frozen_weights != FrozenWeights::whole) return quantised_bytes(spec.frozen_weights);
   return std::min(options.parameters.weight, options.activations.element);
+}
+
+// Returns the bytes of a layer's unit as it is gathered: frozen weights as they are stored, and adapters.
+double gathered_layer_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                            const SplitMemoryOptions& options) {
+  const double gathered = options.parameters.gathered;
+  if (spec.waits_for_shards()) return gathered * largest_matrix(shape, spec);
+  const double parameters = rank_layer_parameters(shape, spec, layer).total();
+  if (spec.lora_rank == 0) return gathered * parameters;
+  return std::min(gathered, frozen_bytes(spec, options)) * parameters +
+         gathered * trained_layer_parameters(shape, spec, layer).total();
+}
+
+double layer_gradients(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
+  return spec.waits_for_shards() ? largest_matrix(shape, spec) : trained_layer_parameters(shape, spec, layer).total();
+}
+
+Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts, int stage,
+               const SplitMemoryOptions& options) {
+  Units units;
+  const double words = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
+  for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
+    const ModelPart& part = parts[i];
+    for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
+      if (layer > part.first_block && shape.parts_of(layer) == shape.parts_of(layer - 1)) continue;
+      units.layer_bytes = std::max(units.layer_bytes, gathered_layer_bytes(shape, spec, layer, options));
+      units.gradients = std::max(units.gradients, layer_gradients(shape, spec, layer));
+    }
+    if (!part.has_embedding && !part.has_loss) continue;
+    units.largest_bytes = options.parameters.gathered * words;
+    if (spec.lora_rank == 0) units.gradients = std::max(units.gradients, words);
+  }
+  units.largest_bytes = std::max(units.largest_bytes, units.layer_bytes);
+  return units;
 }
 
 void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& of_blocks,
@@ -276,10 +296,9 @@ double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Un
   double bytes = spec.pipeline > 1 ? 2 * message : 0;
   if (spec.ranks_of_sharding() == 1 || spec.keeps_gathered_state()) return bytes;
   const int ahead = spec.waits_for_shards() ? 0 : options.layers_ahead;
-  if (spec.sharding == ShardingStage::zero3)
-    bytes += options.parameters.gathered * (units.largest + ahead * units.layer);
+  if (spec.sharding == ShardingStage::zero3) bytes += units.largest_bytes + ahead * units.layer_bytes;
   if (spec.sharding == ShardingStage::zero3 || spec.sharding == ShardingStage::zero2)
-    bytes += options.parameters.gradient * units.largest;
+    bytes += options.parameters.gradient * units.gradients;
   return bytes;
 }
 
@@ -336,7 +355,7 @@ SplitMemory memory_of_stage(const TransformerShape& shape, const ParallelSpec& s
   const Peak peak = peak_of(schedule_of_pipeline(spec), pipeline, stage, chunks);
   memory.activations_bytes = peak.held;
   memory.working_bytes = peak.work;
-  memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage), options);
+  memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage, options), options);
   memory.buffers_bytes += dequantised_bytes(shape, spec);
   if (options.keeps_empty_gradients)
     memory.buffers_bytes += options.parameters.weight * empty_gradients(shape, spec, parts, stage);

@@ -140,7 +140,11 @@ int odd_part(int number) {
 std::int64_t usual_global_batch(StackModel& m) {
   const std::int64_t sequences =
       default_global_batch(m.model->tokens, m.job.gpus, m.stack->splits, m.job.split.task, m.job.accumulation);
-  m.assume_default("global_batch", sequences, why_default_batch(m.job.split.task));
+  if (m.job.accumulation > 0)  // the search halves it (ranking_at())
+    m.assume_default("global_batch", "at most " + std::to_string(sequences),
+                     why_default_batch(m.job.split.task) + "; halved until micro-batches of --accumulation fit");
+  else
+    m.assume_default("global_batch", sequences, why_default_batch(m.job.split.task));
   return sequences;
 }
 

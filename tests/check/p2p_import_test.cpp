@@ -1,4 +1,5 @@
 // Logs of copies lead to predictions: what `calibrate import` writes, a cluster file names as a link.
+#include "engine/base/json.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/check/nccl_log.hpp"

@@ -164,3 +164,18 @@ TEST_CASE("a file of another of the project's formats is refused with the comman
     CHECK(refused.err.find("this is " + what + "\n") != std::string::npos);
   }
 }
+
+TEST_CASE("simulate job names the options that contradict each other or the model") {
+  const TemporaryFolder folder;
+  const std::string job = "job --model llama3_8b --gpu H100 --gpus 16 --global-batch 64 ";
+  const auto error = [&](const std::string& options) {
+    const Outcome outcome = run_program(folder.path(""), "simulate", job + options);
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  CHECK_THAT(error("--tokens 2T --samples 5M"), Contains("--tokens, --samples: the work is given twice"));
+  CHECK_THAT(error("--expert-dispatch deepep"), Contains("--expert-dispatch: the model has no experts"));
+  CHECK_THAT(error("--expert-imbalance 2"), Contains("--expert-imbalance: the model has no experts"));
+  CHECK_THAT(error("--batch-ramp 128:1T --tokens 2T"), Contains("above the job's batch of 64"));
+  CHECK(run_program(folder.path(""), "simulate", job + "--expert-dispatch all-to-all --quiet").code == 0);
+}

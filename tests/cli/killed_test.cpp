@@ -5,6 +5,7 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "engine/base/json.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -57,6 +58,37 @@ TEST_CASE("simulate: kill -9, Ctrl-C and SIGTERM leave no simulation computing a
   CHECK(have_all_ended(life[0], 5000));
   CHECK(folder.files() == 2);
   close(life[0]);
+}
+
+TEST_CASE("plan: Ctrl-C says where finished points are, or that nothing was kept") {
+  const bool keeps = GENERATE(true, false);
+  const TemporaryFolder folder;
+  Json scenario = Json::parse(kScenario);
+  scenario["gpus"] = {20};
+  scenario["fidelity"] = "message";
+  scenario["iterations"] = 100000;
+  folder.write("scenario.json", scenario.dump());
+  folder.write("cluster.json", small_cluster(10));
+  folder.write("plan.json", R"({"schema": "lockstep/plan/1", "name": "slow", "scenario": "scenario.json",
+    "axes": [{"name": "GPUs", "pointer": "/gpus", "values": [20]}],
+    "work": {"samples": 1e6}, "objective": {"kind": "least-time"}})");
+  const std::string said = folder.path("said.txt");
+  const pid_t plan = fork();
+  if (plan == 0) {
+    if (chdir(folder.path("").c_str()) != 0 || freopen(said.c_str(), "w", stderr) == nullptr) _exit(126);
+    execl(LOCKSTEP_BUILD_DIR "/plan", "plan", "plan.json", "--quiet", keeps ? "--json" : nullptr, "out.json", nullptr);
+    _exit(127);
+  }
+  for (int wait = 0; wait < 1000 && !has_child(plan); ++wait) usleep(10000);
+  usleep(100000);
+  kill(plan, SIGINT);
+  int status = 0;
+  waitpid(plan, &status, 0);
+  INFO(slurp(said));
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGINT);
+  CHECK_THAT(slurp(said), Contains(keeps ? "out.points.jsonl, and the same command with --resume"
+                                         : "nothing was kept, because no output is written"));
 }
 
 }  // namespace lockstep::tests

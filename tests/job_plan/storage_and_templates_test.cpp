@@ -1,6 +1,7 @@
 // Tests --storage of `simulate job` and `plan job`, and the scenarios of `simulate --scenario-template`.
 #include "sim/job_plan/job_plan.hpp"
 #include "sim/job_prediction/algorithm_template.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -45,6 +46,35 @@ TEST_CASE("slow storage makes a training's calendar time longer, and its plan's"
       run_program(folder.path("."), "simulate", "job --model resnet50 --gpu H100 --gpus 8 --storage fast");
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, Contains("--storage") && Contains("200 GB/s"));
+}
+
+TEST_CASE("plan job --failures takes as long as simulate job's calendar, with a searched split and a given one") {
+  for (const bool is_given : {false, true}) {
+    sim::JobPlan words;
+    words.question.job.model.stated = "llama3_70b";
+    words.question.job.global_batch = 1024;
+    words.question.storage = "50 GB/s";
+    words.question.tokens = 1e12;
+    words.tokens = "1T";
+    words.gpus_by_name = {"H100"};
+    words.has_failures = true;
+    if (is_given) {
+      words.question.job.split.give("tensor", 8);
+      words.question.job.split.give("pipeline", 4);
+    }
+    sim::JobQuestion job = words.question;
+    job.job.gpu.stated = "H100";
+    words.question.gpus = job.gpus = {1024};
+    const auto outcome = worked_out(plan_of(words)).rows.front().outcome;
+    const Json row = sim::job_tokens_json(sim::predict_job(job, catalogue(), 1)).at(0);
+    CHECK(outcome.time_s == Approx(row.at("calendar_s").get<double>()).epsilon(1e-6));
+    CHECK(outcome.interruptions == Approx(row.at("interruptions").get<double>()).epsilon(1e-6));
+    // Nodes that stand by are counted, and so is the wait for a repair without them.
+    words.spares = 0;
+    CHECK(worked_out(plan_of(words)).rows.front().outcome.time_s > 1.005 * outcome.time_s);
+    words.spares = 4;
+    CHECK(worked_out(plan_of(words)).rows.front().outcome.time_s == Approx(outcome.time_s).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("each algorithm has a scenario to start from, which runs as it is") {

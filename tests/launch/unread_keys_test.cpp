@@ -53,6 +53,48 @@ TEST_CASE("an invented key of Accelerate, FSDP, nanotron or torchtitan is unknow
   CHECK(unknown_keys(launched_text(titan, "t.toml")) == "parallelism.magic weird.x ");
 }
 
+TEST_CASE(
+    "a misspelt key in a section of DeepSpeed or torchtitan is unknown, and a foreign batch is not without effect") {
+  const std::string deepspeed =
+      R"({"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": "auto", "bf16": {"enabled": true, "odd": 1},
+          "zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": "auto", "stage3_max_live_parameters": 1e9,
+                                "stage3_odd": 4},
+          "tensor_parallel": {"autotp_size": 2, "tp_size": 4}, "pipeline": {"stages": 4},
+          "elasticity": {"enabled": true, "max_train_batch_size": 2000}})";
+  const sim::LaunchedJob job = launched_text(deepspeed, "ds.json");
+  CHECK(unknown_keys(job) == "bf16.odd zero_optimization.stage3_odd tensor_parallel.tp_size ");
+  CHECK_THAT(keys_with(job, sim::launch::Use::not_simulated),
+             Contains("pipeline.stages") && Contains("elasticity.enabled"));
+  CHECK_THAT(notes_of(job), Contains("gradient_accumulation_steps is \"auto\"") && Contains("--accumulation"));
+  const std::string titan =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n[parallelism]\n"
+      "tensor_parallel_degree = 8\ntensor_parallel_degre = 4\npipeline_parallel_odd = 1\nfsdp_odd = 1\n"
+      "enable_async_tensor_parallel = true\n[activation_checkpoint]\nmode = \"full\"\nodd = 2\n";
+  const std::string unknown = unknown_keys(launched_text(titan, "t.toml"));
+  for (const char* key : {"tensor_parallel_degre ", "pipeline_parallel_odd", "fsdp_odd", "activation_checkpoint.odd"})
+    CHECK_THAT(unknown, Contains(key));
+  CHECK_THAT(unknown, !Contains("enable_async"));
+}
+
+TEST_CASE("accelerate's gpu_ids are a machine's GPUs, and an accumulation that is not used is named") {
+  const std::string arguments =
+      " sft.py --model_name_or_path meta-llama/Llama-2-7b-hf --max_seq_length 2048 --per_device_train_batch_size 1 ";
+  CHECK(option_of(launched_text("accelerate launch --gpu_ids 0,1,2,3" + arguments), "--gpus") == "4");
+  CHECK(option_of(launched_text("accelerate launch --gpu_ids 0,1,2,3 --num_processes 2" + arguments), "--gpus") == "2");
+  CHECK(option_of(launched_text("accelerate launch --gpu_ids all --num_processes 8" + arguments), "--gpus") == "8");
+  const std::string file =
+      "cat > a.yaml <<E\ndistributed_type: DEEPSPEED\nnum_machines: 2\ngpu_ids: 0,1\ndeepspeed_config:\n"
+      "  zero_stage: 2\n  gradient_accumulation_steps: 4\nE\naccelerate launch --config_file a.yaml" +
+      arguments;
+  const sim::LaunchedJob read = launched_text(file);
+  CHECK(option_of(read, "--gpus") == "4");
+  CHECK(option_of(read, "--accumulation") == "4");
+  CHECK(notes_of(read).empty());
+  const sim::LaunchedJob both = launched_text(file + "--gradient_accumulation_steps 8");
+  CHECK(option_of(both, "--accumulation") == "8");
+  CHECK_THAT(notes_of(both), Contains("gradient_accumulation_steps 4 is not used"));
+}
+
 TEST_CASE("an option of a launcher is known for launchers alone") {
   const sim::LaunchedJob job = launched_text(
       "cat > t.toml <<E\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"

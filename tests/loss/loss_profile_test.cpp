@@ -62,6 +62,15 @@ TEST_CASE("a loss that no data reaches is refused with the least") {
                     Contains("2.79") && Contains("larger model"));
 }
 
+TEST_CASE("a loss is a target only below that of an untrained model, ln(vocabulary)") {
+  LossModel model = model_of(1e9, 1e9, 1e9);
+  model.vocabulary = 32000;
+  CHECK(untrained_loss(model) == Approx(10.3735));
+  (void)profile_to_loss(tests::simple_law(), model, 10.37);
+  CHECK_THROWS_WITH(profile_to_loss(tests::simple_law(), model, 10.38),
+                    Contains("not below 10.37 nats") && Contains("32,000") && Contains("a lower loss"));
+}
+
 TEST_CASE("a profile to a loss is written and read back") {
   const ConvergenceProfile profile = profile_to_loss(tests::simple_law(), model_of(1e9, 1e9, 1e9), 3.5);
   const JsonDocument document = JsonDocument::parse(to_json(profile).dump(), "profile.json");

@@ -127,6 +127,42 @@ TEST_CASE("sizes that do not reach the loss are refused, the others answer") {
   CHECK(loss_json(answer).at("rows").back().at("status") == "refused");
 }
 
+TEST_CASE("no answer has a loss above that of an untrained model") {
+  LossQuestion q;
+  q.job.job.model.stated = "llama3_8b";
+  const double untrained = std::log(128256);
+  bool is_refused = true;  // with few tokens, then no more
+  for (double tokens = 1e9; tokens >= 1; tokens /= 10) {
+    q.tokens = {1e12, tokens};
+    for (const LossRow& row : answer_to(q).rows) {
+      if (row.refused.empty()) CHECK(row.loss.high <= untrained);
+      if (!row.refused.empty()) CHECK_THAT(row.refused, Contains("128,256") && Contains("more tokens"));
+      is_refused = !row.refused.empty();
+    }
+  }
+  CHECK(is_refused);
+  q.tokens = {1};
+  CHECK_THROWS_WITH(answer_to(q), Contains("11.76 nats"));
+  q.tokens.clear();
+  q.losses = {15};
+  CHECK_THROWS_WITH(answer_to(q), Contains("a lower loss"));
+  LossQuestion sizes;
+  sizes.flops = {1e3};
+  CHECK_THROWS_WITH(answer_to(sizes), Contains("more tokens"));
+  // A job answers without the loss.
+  JobQuestion job = question_on("H100", {8}).job;
+  job.job.global_batch = 8;
+  for (const double tokens : {1.0, 1e12}) {
+    job.tokens = tokens;
+    const JobPrediction predicted = predict_job(job, shipped_catalogue(), 1);
+    CHECK(job_json(predicted, shipped_catalogue()).at("tokens").front().contains("loss") == (tokens > 1));
+    CHECK_THAT(job_loss_text(predicted), Contains(tokens > 1 ? "nats per token" : "more --tokens"));
+  }
+  job.tokens = 0;
+  job.loss = 15;
+  CHECK_THROWS_WITH(predict_job(job, shipped_catalogue(), 1), Contains("--loss 15"));
+}
+
 TEST_CASE("a question that is incomplete says what is missing") {
   LossQuestion q;
   CHECK_THROWS_WITH(answer_to(q), Contains("--model, --model-family or --parameters"));

@@ -53,6 +53,11 @@ TEST_CASE("a batch ramp takes the sum of its iterations, each as long as in a jo
   CHECK(ramped["loss"].get<double>() > small["loss"].get<double>());
 }
 
+TEST_CASE("a batch ramp does not exceed the batch to which it leads") {
+  CHECK_THROWS_WITH(ramp_row(512, "1024:1T"), Contains("--batch-ramp") && Contains("1024") && Contains("batch of 512"));
+  (void)ramp_row(1024, "1024:20B");
+}
+
 TEST_CASE("a batch ramp lowers the tokens that a loss takes") {
   sim::JobQuestion job = llama_with_ramp(4096, "");
   job.tokens = 0;

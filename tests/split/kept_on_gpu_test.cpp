@@ -113,6 +113,30 @@ TEST_CASE("FSDP in a pipeline keeps the stage's weights and the sums of its grad
   CHECK(resharded.buffers_bytes > kept.buffers_bytes);
 }
 
+TEST_CASE("QLoRA with sharded weights: frozen layers are gathered packed, only adapters have gradients to scatter") {
+  const TransformerShape shape = llama(4, 1024, 8, 8, 4096, 1000, 512);
+  ParallelSpec spec = one_gpu(1);
+  spec.data = 4;
+  spec.lora_rank = 8;
+  spec.keeping = StateKeeping::fsdp;
+  const auto buffers = [&](ShardingStage sharding, FrozenWeights frozen) {
+    spec.sharding = sharding;
+    spec.frozen_weights = frozen;
+    return split_memory(shape, spec, partition(shape.layers, 1, 1), 0, 1, memory_options(spec, {})).buffers_bytes;
+  };
+  // One layer computes while the next one is gathered; bitsandbytes makes one matrix whole at a time.
+  const double layer = rank_layer_parameters(shape, spec, 0).total();
+  const double adapters = trained_layer_parameters(shape, spec, 0).total();
+  const double whole_matrix = 2.0 * 1024 * 4096;
+  const auto more = [&](FrozenWeights frozen) {
+    return buffers(ShardingStage::zero3, frozen) - buffers(ShardingStage::none, frozen);
+  };
+  CHECK(more(FrozenWeights::whole) == Approx(2 * 2 * (layer + adapters) + 4 * adapters));
+  CHECK(more(FrozenWeights::nf4) ==
+        Approx(2 * (quantised_bytes(FrozenWeights::nf4) * layer + 2 * adapters) + 4 * adapters));
+  CHECK(buffers(ShardingStage::none, FrozenWeights::nf4) == Approx(whole_matrix));
+}
+
 TEST_CASE("AutoGPTQ keeps weights that it made whole: all of them, or a layer's where it is recomputed") {
   const TransformerShape shape = llama(4, 64, 8, 8, 128, 100, 32);
   ParallelSpec spec = one_gpu(1);
