@@ -44,7 +44,11 @@ TrafficOptions traffic_of(const Scenario& scenario, const ParallelSpec& spec) {
   TrafficOptions options;
   options.activation_bytes = activation_bytes(scenario.compute.precision);
   options.weight_bytes = activation_bytes(scenario.compute.precision);
-  if (spec.frozen_weights != FrozenWeights::whole) options.weight_bytes = quantised_bytes(spec.frozen_weights);
+  // With weights in eight bits that GEMMs read, the layers' precision is eight bits, too.
+  if (is_quantised(spec.frozen_weights))
+    options.frozen_share = std::min(1.0, quantised_bytes(spec.frozen_weights) / options.weight_bytes);
+  else if (spec.frozen_weights != FrozenWeights::whole)
+    options.weight_bytes = quantised_bytes(spec.frozen_weights);
   options.gradient_bytes = bytes_of(scenario.communication.wire);
   return options;
 }
@@ -98,10 +102,11 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   check_divisible(job.shape, job.spec);
   job.micro_batches = micro_batches(job.spec, static_cast<int>(global_batch_of(job.spec, job.spec.data)));
   job.parts = parts_of(job.shape, job.spec);
-  job.layers = count_by_layer(job.shape, job.spec, rank_layer_parameters);
-  job.trained_layers =
-      job.spec.lora_rank > 0 ? count_by_layer(job.shape, job.spec, trained_layer_parameters) : job.layers;
   job.traffic = traffic_of(scenario, job.spec);
+  job.gathered_layers = count_by_layer(job.shape, job.spec, rank_layer_parameters);
+  job.trained_layers =
+      job.spec.lora_rank > 0 ? count_by_layer(job.shape, job.spec, trained_layer_parameters) : job.gathered_layers;
+  for (RankParameters& layer : job.gathered_layers) layer = layer.scaled(job.traffic.frozen_share);
   job.memory = memory_of(scenario, job.spec);
   return job;
 }

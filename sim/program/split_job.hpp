@@ -15,8 +15,9 @@ struct SplitJob {
   TransformerShape shape;
   ParallelSpec spec;  ///< with `data` set
   int micro_batches = 1;
-  std::vector<ModelPart> parts;                        ///< chunk c of stage s has the index c p + s; there are p stages
-  std::vector<RankParameters> layers, trained_layers;  ///< parameters of each layer on a rank
+  std::vector<ModelPart> parts;  ///< chunk c of stage s has the index c p + s; there are p stages
+  /// Parameters of each layer on a rank. Gathered ones count by their bytes: TrafficOptions::frozen_share.
+  std::vector<RankParameters> gathered_layers, trained_layers;
   TrafficOptions traffic;
   SplitMemoryOptions memory;
 

@@ -76,7 +76,7 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   const bool gathers_all = job.spec.keeps_gathered_state();
   const RankParameters beside = gathers_all ? rank_parameters_outside_layers(job.shape, job.spec, part)
                                             : trained_parameters_outside_layers(job.shape, job.spec, part);
-  const std::vector<RankParameters>& layers = gathers_all ? job.layers : job.trained_layers;
+  const std::vector<RankParameters>& layers = gathers_all ? job.gathered_layers : job.trained_layers;
   const Shares shares = shares_of(job, part);
   Filling filling(rule.bucket_bytes / job.traffic.weight_bytes);
   filling.add_block(scaled(beside, shares.embedding), 0, true);

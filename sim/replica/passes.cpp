@@ -90,7 +90,7 @@ PassSeconds Passes::make_forward(int block) const {
   const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s, s.waiting_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
-  if (is_at_least(job_.spec, ShardingStage::zero3)) add_shards(forward, gather(job_.layers[to_index(block)]));
+  if (is_at_least(job_.spec, ShardingStage::zero3)) add_shards(forward, gather(job_.gathered_layers[to_index(block)]));
   return forward;
 }
 
@@ -131,7 +131,7 @@ StateSeconds Passes::scattered(int block) const {
 // Returns 0 if weights are not sharded.
 StateSeconds Passes::gathered_backward(int block) const {
   if (!is_at_least(job_.spec, ShardingStage::zero3)) return {};
-  return gathers_of_backward(job_.spec) * gather(job_.layers[to_index(block)]);
+  return gathers_of_backward(job_.spec) * gather(job_.gathered_layers[to_index(block)]);
 }
 
 PassSeconds Passes::embedding_forward() const {

@@ -10,7 +10,8 @@ using TrafficOfEnd = TrafficList (*)(const TransformerShape&, const ParallelSpec
 
 Piece piece_of_block(const SplitJob& job, const RankSeconds& seconds, int block, Pass pass) {
   const BlockSeconds& s = seconds.blocks[to_index(block)];
-  const RankParameters &weights = job.layers[to_index(block)], &gradients = job.trained_layers[to_index(block)];
+  const RankParameters &weights = job.gathered_layers[to_index(block)],
+                       &gradients = job.trained_layers[to_index(block)];
   if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0, 0}, {}, weights, gradients};
   if (pass == Pass::forward)
     return {{s.forward_s, s.attention_forward_s, s.products_forward_s, s.waiting_forward_s},

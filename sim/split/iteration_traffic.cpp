@@ -132,7 +132,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
       append(list, layer_forward(shape, spec, layer, options), m);
       append(list, layer_backward(shape, spec_of_layer(spec, part, layer), layer, options), m);
-      blocks += rank_layer_parameters(shape, spec, layer);
+      blocks += rank_layer_parameters(shape, spec, layer).scaled(options.frozen_share);
     }
     if (part.has_embedding) {
       append(list, embedding_forward(shape, spec, options), m);
@@ -145,7 +145,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
     // Activations are sent to the next part, gradients to the previous one.
     const ChunkPlace place{stage, static_cast<int>(i) / spec.pipeline};
     append(list, stage_message(shape, spec, options), m * pipeline.messages_of(place));
-    all += rank_parameters(shape, spec, part);
+    all += rank_parameters_outside_layers(shape, spec, part);
     trained += trained_parameters(shape, spec, part);
     const bool has_twin =
         shape.tied_output && part.has_embedding != part.has_loss && !part.has_both_ends_on_stage && spec.lora_rank == 0;
@@ -159,6 +159,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
   for (const Traffic& traffic : state_exchange(trained, spec, pipeline.micro_batches_of_chunk(), options))
     if (traffic.kind != TrafficKind::all_gather || !gathers_all) list.push_back(traffic);
   if (!gathers_all) return list;
+  all += blocks;
   const auto gather = [&](const RankParameters& parameters, double times) {
     for (Traffic traffic : state_exchange(parameters, spec, pipeline.micro_batches_of_chunk(), options)) {
       traffic.times *= times;

@@ -71,6 +71,7 @@ double sent_bytes(const TrafficList& list, TrafficGroup group);
 struct TrafficOptions {
   double activation_bytes = 2;  ///< per element
   double weight_bytes = 2;      ///< per gathered weight
+  double frozen_share = 1;      ///< bytes of a layer's gathered weight over weight_bytes; below 1: quantised
   double gradient_bytes = 4;    ///< per summed gradient
   bool scatters_to_stages =
       false;  ///< each tensor rank sends a part, and the receivers gather the parts (Narayanan et al. 2021, 4.1)

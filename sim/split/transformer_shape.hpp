@@ -65,6 +65,8 @@ struct RankParameters {
 
   double total() const { return dense + experts; }
   RankParameters half() const { return {dense / 2, experts / 2, matrices / 2}; }
+  /// Returns the parameters times `factor`, with as many matrices.
+  RankParameters scaled(double factor) const { return {dense * factor, experts * factor, matrices}; }
   RankParameters& operator+=(const RankParameters& more) {
     dense += more.dense;
     experts += more.experts;

@@ -288,6 +288,29 @@ TEST_CASE("a call for each matrix: the same bytes in as many calls, the host bef
   }
 }
 
+TEST_CASE("QLoRA gathers quantised layers, and the embedding in half precision") {
+  const TransformerShape shape = llama(4, 64, 8, 8, 128, 1000, 32);
+  ParallelSpec spec;
+  spec.data = 4;
+  spec.lora_rank = 8;
+  const auto gathered = [&](ShardingStage sharding, double share) {
+    spec.sharding = sharding;
+    TrafficOptions options;
+    options.frozen_share = share;
+    double bytes = 0;
+    for (const Traffic& one : iteration_traffic(shape, spec, partition(4, 1, 1), 0, 3, options))
+      if (one.kind == TrafficKind::all_gather) bytes += one.times * one.bytes;
+    return bytes;
+  };
+  const double layers = 4 * rank_layer_parameters(shape, spec, 0).total();
+  const double ends = rank_parameters(shape, spec, partition(4, 1, 1).front()).total() - layers;
+  const double adapters = trained_parameters(shape, spec, partition(4, 1, 1).front()).total();
+  for (const double share : {1.0, 0.25}) {
+    CHECK(gathered(ShardingStage::zero3, share) == Approx(3 * 2 * 2 * (share * layers + ends)));  // forward, backward
+    CHECK(gathered(ShardingStage::zero1, share) == Approx(2 * adapters));                         // updated ones alone
+  }
+}
+
 TEST_CASE("context ranks add up gradients as data ranks do, experts over fewer") {
   ParallelSpec spec;
   spec.data = 4;
