@@ -95,7 +95,11 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   const double rate = line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s);
   const double inter = speed_up_to(machine.network_speeds, rate);
   // A NIC takes channels as long as its rate suffices (src/graph/search.cc, ncclTopoSearchRecNet).
-  const int channels = nics * std::max(1, static_cast<int>(rate * kGiga / inter));
+  const int of_nics = nics * std::max(1, static_cast<int>(rate * kGiga / inter));
+  // Every channel passes the PCIe link of every GPU, so that more channels than this link carries add nothing.
+  const bool is_on_pcie = !system.has_nvlink && ppn > 1;
+  const double of_pcie = system.ring.channels * system.ring.intra_bytes_per_s / inter;
+  const int channels = is_on_pcie ? std::clamp(static_cast<int>(of_pcie), 1, of_nics) : of_nics;
   const double node = ppn > 1 ? system.ring.channels * system.ring.intra_bytes_per_s / channels : inter;
   const double channel = system.has_nvlink || ppn == 1 ? inter : std::min(inter, node);
   const double tree = system.has_nvlink ? speed_up_to(machine.network_speeds, node / kGiga) : node;

@@ -8,6 +8,8 @@
 namespace lockstep::sim::replica {
 namespace {
 
+constexpr double kRounding = 1e-12;  // a share of idle time that sums of doubles may show without any
+
 // Sums over the passes of a chunk's blocks.
 struct PassParts {
   double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0, sharding_s = 0;
@@ -51,7 +53,8 @@ class IterationTime {
     const PipelineTimes times = pipeline_times();
     const auto [ops, line] = pipeline.run(times);
     result.pipeline_s = line.makespan_s - first_release_s(times);
-    result.bubble_fraction = std::max(0.0, 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline));
+    const double bubble = 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline);
+    result.bubble_fraction = bubble > kRounding ? bubble : 0;
     result.message_s = times.message_s;
     const double exchanged_s = all_exchanged_s(*ops, line, times);
     result.iteration_s = exchanged_s + update_s_;
