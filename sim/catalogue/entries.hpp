@@ -141,7 +141,8 @@ struct StackEntry : Entry {
   const std::string& constants_id() const { return constants_of.empty() ? id : constants_of; }
   /// True if its exchange or its memory is modelled from its source code.
   bool is_followed() const {
-    return (keeping != StateKeeping::mixed && keeping != StateKeeping::autocast) ||
+    return (keeping != StateKeeping::mixed && keeping != StateKeeping::mixed_torch &&
+            keeping != StateKeeping::autocast) ||
            tensor_overlap != TensorOverlap::none;
   }
 };

@@ -49,6 +49,8 @@ void read_fused_layers(LaunchSettings& s, Facts& f) {
   for (const auto& [key, unfused] : {std::pair{"attn_implementation", "eager"}, std::pair{"flash_attn", "disabled"}})
     if (s.has(key) && lower_case(s.text(key, "--fused-attention").value_or("")) == unfused)
       f.give_from("--no-fused-attention", "", s, key);
+  if (s.has("eager_attention") && s.is_on("eager_attention", "--no-fused-attention") && !f.has("--no-fused-attention"))
+    f.give_flag("--no-fused-attention", s, "eager_attention");
   std::set<std::string> on, off;
   for (const auto& [key, option] : keys_of_one()) {
     if (!s.has(key)) continue;

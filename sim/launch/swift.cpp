@@ -97,6 +97,7 @@ void give_swift_accumulation(LaunchSettings& s, Facts& f, std::int64_t micro_bat
 
 void read_swift_trainer(LaunchSettings& s, Facts& f, const Catalogue& catalogue, const ReadNamedFile& read_named) {
   s.rename("model_name", "label in the data");  // of the data set swift/self-cognition
+  s.rename("attn_impl", "attn_implementation");
   for (const char* key : {"model", "model_id_or_path"}) s.rename(key, "model_name_or_path");
   s.rename("batch_size", "per_device_train_batch_size");
   s.rename("quant_bits", "quantization_bit");
@@ -166,7 +167,8 @@ const std::vector<UnreadKeys>& swift_unread() {
        "lazy_tokenize temperature top_k top_p repetition_penalty new_special_tokens interleave_prob stopping_strategy "
        "download_mode custom_* external_plugins use_hf hub_token train_dataset_sample dtype model_kwargs columns "
        "strict "
-       "torch_dtype model_revision task_type num_labels problem_type attn_impl train_dataloader_shuffle model_type "
+       "torch_dtype model_revision task_type num_labels problem_type attn_implementation train_dataloader_shuffle "
+       "model_type "
        "local_repo_path init_strategy max_model_len streaming shuffle_buffer_size vit_lr aligner_lr freeze_llm "
        "freeze_vit "
        "freeze_aligner vit_gradient_checkpointing num_workers"},

@@ -161,6 +161,7 @@ inline const Choices<LoraTarget>& choices_of(LoraTarget) {
 /// Bytes per parameter that software keeps in half precision, with Adam (sim/split/software_memory.hpp).
 enum class StateKeeping {
   mixed,             ///< 16 bytes: weight and gradient in half precision, master weight and state in single
+  mixed_torch,       ///< 16: as `mixed`, with the layers and the loss of PyTorch
   autocast,          ///< 16: weights and gradients in single precision
   single_gradients,  ///< 18: as `mixed`, with gradients summed in single precision
   megatron_core,     ///< 18: as `single_gradients`, without outputs of experts
@@ -173,6 +174,7 @@ enum class StateKeeping {
 
 inline const Choices<StateKeeping>& choices_of(StateKeeping) {
   static const Choices<StateKeeping> all{{StateKeeping::mixed, "mixed"},
+                                         {StateKeeping::mixed_torch, "mixed-torch"},
                                          {StateKeeping::autocast, "autocast"},
                                          {StateKeeping::single_gradients, "single-gradients"},
                                          {StateKeeping::megatron_core, "megatron-core"},

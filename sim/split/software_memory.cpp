@@ -19,6 +19,7 @@ ParameterBytes usual_bytes(const ParallelSpec& spec, const SoftwareMemory& softw
     return parameter_bytes(software.precision, optimizer, adds_up_in_single);
   switch (spec.keeping) {
     case StateKeeping::mixed:
+    case StateKeeping::mixed_torch:
       return parameter_bytes(software.precision, optimizer, adds_up_in_single);
     case StateKeeping::single_gradients:
     case StateKeeping::megatron_core:
@@ -63,7 +64,8 @@ ActivationBytes activations_of(StateKeeping keeping, Precision precision) {
   if (keeps_inputs_as_multiplied(keeping) && precision == Precision::fp4) bytes.product_input = kOfFour;
   if (keeping == StateKeeping::hai_llm && precision == Precision::fp8) bytes.gate = kOfEight;
   if (keeping == StateKeeping::hai_llm || keeping == StateKeeping::megatron_core) bytes.experts_output = 0;
-  if (keeping == StateKeeping::autocast || keeping == StateKeeping::fsdp) bytes.multiplied = bytes.element;
+  if (keeping == StateKeeping::autocast || keeping == StateKeeping::fsdp || keeping == StateKeeping::mixed_torch)
+    bytes.multiplied = bytes.element;
   if (keeping == StateKeeping::nanotron) {
     bytes.has_gathered_inputs = true;
     bytes.transposed_output = bytes.element;
@@ -75,6 +77,7 @@ LossBytes loss_of(StateKeeping keeping, bool is_in_single) {
   switch (keeping) {
     case StateKeeping::fsdp:
     case StateKeeping::autocast:
+    case StateKeeping::mixed_torch:
       return is_in_single ? kTorchLoss : kFusedLoss;
     case StateKeeping::nanotron:
       return kNanotronLoss;

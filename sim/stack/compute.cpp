@@ -350,11 +350,12 @@ const model::Graph& graph_of(StackModel& m) {
 }
 
 namespace {
-
 ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   const bool is_single = m.precision == Precision::fp32, is_sequences = m.model->tokens > 0;
   if (m.job.channels_last && m.model->is_of_sequences())
     throw InputError("channels_last: " + m.model->id + " has no images; allowed: of networks of images");
+  if (m.job.chunked_loss.value_or(false) && !m.model->is_of_sequences())
+    throw InputError("chunked_loss: " + m.model->id + " has no vocabulary; allowed: of language models");
   ComputeSpec compute;
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);

@@ -375,6 +375,9 @@ TEST_CASE("layers that are one kernel each: Liger, Unsloth, axolotl's switches, 
   CHECK(attention("flash_attn: fa2\n") == "absent");
   CHECK(attention("flash_attn: disabled\n") == "");
   CHECK(attention("attn_implementation: eager\n") == "");
+  CHECK(option_of(launched_text("swift sft --model Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --attn_impl eager",
+                                "a.sh"),
+                  "--no-fused-attention") == "");
 }
 
 TEST_CASE("DeepSpeed under a HuggingFace trainer has the layers of Transformers") {

@@ -324,6 +324,7 @@ TEST_CASE("a model that sees images is its language model, and says so") {
   CHECK(says_so(read(flat)));
   // LLaVA and others say which language model they have.
   CHECK(parameters(R"({"model_type": "llava", "text_config": {"model_type": "qwen2", )" + sizes + "}}") == qwen);
+  CHECK(problem(R"({"model_type": "qwen2_5_vl", "text_config": {}})") != "");
   CHECK(parameters(R"({"model_type": "llava", "text_config": {}})") == parameters(R"({"model_type": "llama"})"));
   CHECK_THAT(problem(R"({"model_type": "llava", "text_config": {"model_type": "lama"}})"),
              Contains("/text_config/model_type: architecture \"lama\" is unknown"));

@@ -50,6 +50,23 @@ TEST_CASE("a loss in chunks keeps no logits, and adds up the output matrix's gra
   CHECK(chunked.allocated_bytes() < whole.allocated_bytes());
 }
 
+TEST_CASE("the layers of Transformers under DeepSpeed have PyTorch's loss and DeepSpeed's bytes per parameter") {
+  ParallelSpec spec = of_tensor(1, false, 1);
+  const auto options = [&](StateKeeping keeping, bool is_in_single) {
+    spec.keeping = keeping;
+    SoftwareMemory software;
+    software.has_loss_in_single = is_in_single;
+    return memory_options(spec, software);
+  };
+  const SplitMemoryOptions mixed = options(StateKeeping::mixed, true);
+  const SplitMemoryOptions torch = options(StateKeeping::mixed_torch, true);
+  CHECK(torch.loss.working == kTorchLoss.working);
+  CHECK(options(StateKeeping::mixed_torch, false).loss.kept == kFusedLoss.kept);
+  CHECK(torch.parameters.weight + torch.parameters.gradient == mixed.parameters.weight + mixed.parameters.gradient);
+  CHECK(torch.parameters.master + torch.parameters.state == mixed.parameters.master + mixed.parameters.state);
+  CHECK(torch.activations.multiplied == options(StateKeeping::autocast, true).activations.multiplied);
+}
+
 TEST_CASE("a job's loss in chunks reaches the memory of splits, for every software") {
   for (const StateKeeping keeping : {StateKeeping::mixed, StateKeeping::megatron_core, StateKeeping::fsdp,
                                      StateKeeping::autocast, StateKeeping::deepspeed}) {

@@ -195,6 +195,7 @@ TransformerSpec chatglm(const ConfigReader& c) {
   s.qkv_bias = has_biases || c.boolean("add_qkv_bias", false);
   s.dropout = c.drops("hidden_dropout", 0);
   s.attention_dropout = c.drops("attention_dropout", 0);
+  c.must_be("position_encoding_2d", false, "the first ChatGLM-6B, with two kinds of positions, is not known");
   c.must_be("post_layer_norm", true, "a model without its last norm is not known");
   c.must_be("apply_residual_connection_post_layernorm", false, "sums after the norm are not known");
   s.title = "ChatGLM";

@@ -13,6 +13,7 @@ struct Family {
   const char* class_name;
   TransformerSpec (*read)(const ConfigReader&);  ///< null: by the model_type of the language model
   const char* text_in = nullptr;                 ///< key of the language model inside a multimodal model
+  bool needs_sizes = false;                      ///< its class has other defaults than `read`
 };
 
 const std::vector<Family>& all_families() {
@@ -24,10 +25,10 @@ const std::vector<Family>& all_families() {
       {"mistral3", "Mistral3Config", nullptr, "text_config"},
       {"llava", "LlavaConfig", nullptr, "text_config"},
       {"internvl", "InternVLConfig", nullptr, "text_config"},
-      {"qwen2_vl", "Qwen2VLTextConfig", qwen2, "text_config"},
-      {"qwen2_5_vl", "Qwen2_5_VLTextConfig", qwen2, "text_config"},
-      {"qwen3_vl", "Qwen3VLTextConfig", qwen3, "text_config"},
-      {"qwen3_vl_moe", "Qwen3VLMoeTextConfig", qwen3_moe, "text_config"},
+      {"qwen2_vl", "Qwen2VLTextConfig", qwen2, "text_config", true},
+      {"qwen2_5_vl", "Qwen2_5_VLTextConfig", qwen2, "text_config", true},
+      {"qwen3_vl", "Qwen3VLTextConfig", qwen3, "text_config", true},
+      {"qwen3_vl_moe", "Qwen3VLMoeTextConfig", qwen3_moe, "text_config", true},
       {"kimi_k25", "DeepseekV3Config", deepseek_v3, "text_config"},
       {"qwen3_5_text", "Qwen3_5TextConfig", qwen3_5},
       {"qwen3_5", "Qwen3_5TextConfig", qwen3_5, "text_config"},
@@ -177,12 +178,14 @@ TransformerSpec transformer_of_huggingface(const JsonNode& node) {
   const JsonNode text = sees_images && node.has(family.text_in) ? node.at(family.text_in) : node;
   const Family& language = family.read != nullptr ? family : language_family_of(text);
   const ConfigReader config(text, language.class_name);
+  if (family.needs_sizes && !text.has("hidden_size")) text.fail("no hidden_size", "give the whole configuration");
   TransformerSpec spec = language.read(config);
   if (sees_images)
     ConfigReader(node, family.class_name)
         .note("model_type", type, "the language model alone; the part that sees images is left out");
   spec.name = type;
-  spec.title += ", " + std::to_string(spec.layers) + " layers of " + std::to_string(spec.hidden);
+  spec.title += std::string(sees_images ? ", the language model alone" : "") + ", " + std::to_string(spec.layers) +
+                " layers of " + std::to_string(spec.hidden);
   if (!sees_images) check_architecture(config, spec);
   return spec;
 }
