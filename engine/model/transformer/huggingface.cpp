@@ -152,7 +152,8 @@ const Family& family_of(const JsonNode& node, const std::string& type) {
 // Returns the family of a language model inside a multimodal one.
 const Family& language_family_of(const JsonNode& text) {
   if (!text.has("model_type")) return family_of(text, "llama");
-  const Family& family = family_of(text, text.at("model_type").text());
+  const std::string type = text.at("model_type").text();
+  const Family& family = family_of(text, type);
   if (family.read == nullptr)
     text.at("model_type").fail("no language model", "allowed: the model_type of one, such as llama");
   return family;
