@@ -113,8 +113,8 @@ std::vector<const GradientParts*> CudaVectorOps::parts_of(std::int64_t n,
   return all;
 }
 
-/// Computes the averages on the stream `beside`. Earlier work of the stream `updates` may still read the outputs, so
-/// `beside` waits for it first. Later work of `updates` waits for the averages.
+/// Each device computes the averages on a stream of its own, `beside`. That stream first waits for the earlier updates,
+/// which may still read the outputs. Later updates wait for the averages.
 void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share) {
   std::vector<cudaStream_t> streams;
   for (const auto& device : devices_) {

@@ -138,7 +138,7 @@ struct LogVerdict {
   Speed speed = Speed::normal;
 };
 
-/// The result of a check. Its verdict is that of the slowest log, relative to the log's own interval.
+/// The result of a check. The base is the verdict on the slowest log, which is judged by its own interval.
 struct [[nodiscard]] CheckResult : LogVerdict {
   std::vector<std::string> read;    ///< what the questions were read as, a line each
   std::optional<GoodLog> good_log;  ///< none: the prediction is the expectation

@@ -80,7 +80,7 @@ std::optional<QuantityTask> training_task(const StackModel& m, const QuantityTas
   return task;
 }
 
-// With adapters, it also names the default without them, so that nobody takes the software's speed for that of adapters.
+// A job with adapters has another default software than the same job without. The text names both.
 std::string why_default_software(const JobQuestion& question, const Job& job) {
   GivenSplit whole = job.split;
   whole.task.clear();

@@ -117,7 +117,7 @@ Speed speed_of(const LossQuestion& q, const Candidate& c, const Catalogue& catal
     speed.calendar_factor = time->seconds;
     speed.interruptions_per_s = time->interruptions;  // per second of training
     speed.calendar_interval = job_prediction::calendar_interval(predicted);
-    predicted.question.gpus = q.job.gpus;  // the text is that of all rows
+    predicted.question.gpus = q.job.gpus;  // one text is printed for all rows, so it counts the GPUs of the job
     speed.calendar_text = job_prediction::calendar_text(predicted);
   }
   return speed;

@@ -19,7 +19,7 @@ struct Task {
   int gpus = 0;                            ///< replaces the point's; 0: the point's
   int batch_per_gpu = 0;                   ///< replaces the point's; 0: the point's
   int baseline_gpus = 0;  ///< above 0: predicts the point's baseline (sim/point/baseline.hpp) on this number of GPUs
-  int learners = 0;       ///< number for the baseline, if the auto-tuner chose that of the point; 0: as planned
+  int learners = 0;       ///< replaces the baseline's, if the auto-tuner chose the point's; 0: the baseline's
   bool wants_layers = false;
   bool wants_failure_runs = false;  ///< also simulates failures on SimGrid's clock, in a process of its own
   bool is_throughput_only = false;  ///< does not check whether the global batch reaches the target

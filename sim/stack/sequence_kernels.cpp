@@ -116,7 +116,7 @@ void set_norm_bytes(StackModel& m, ComputeSpec& compute) {
   set_bytes(model::LayerKind::rotary, m.job.fused_rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
 }
 
-// Tensor ranks divide the vocabulary, for which no such loss is known.
+// Whether the job computes its loss in chunks. Such a loss is fused, so a job that forbids fusion is refused.
 bool has_chunked_loss(const StackModel& m) {
   const bool is_chunked = m.job.chunked_loss.value_or(false);
   if (is_chunked && m.job.fused_loss && !*m.job.fused_loss)
