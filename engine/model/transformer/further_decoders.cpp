@@ -134,18 +134,23 @@ TransformerSpec hunyuan_dense(const ConfigReader& c) {
   return s;
 }
 
+// Reads the experts as DeepSeek's configurations name them. False: the model has none.
+bool read_routed_experts(const ConfigReader& c, int default_inner, MixtureSpec& m) {
+  m.count = c.nullable("n_routed_experts", 0);
+  if (m.count == 0) return false;
+  m.active = static_cast<int>(c.at("num_experts_per_tok").integer(1, m.count));
+  m.inner = c.whole("moe_intermediate_size", default_inner);
+  m.shared_inner = c.nullable("n_shared_experts", 0) * m.inner;
+  return true;
+}
+
 TransformerSpec dots1(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {152064, 4608, 10944, 62, 32, 32, 0, 2048, false}, "silu");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   s.qk_norm = true;
-  MixtureSpec& m = s.mixture;
-  m.count = c.nullable("n_routed_experts", 0);
-  if (m.count > 0) {
-    m.active = static_cast<int>(c.at("num_experts_per_tok").integer(1, m.count));
-    m.inner = c.whole("moe_intermediate_size", 1408);
-    m.shared_inner = c.nullable("n_shared_experts", 0) * m.inner;
-    m.first = c.nullable("first_k_dense_replace", 0);
-    m.balancing_bias = true;
+  if (read_routed_experts(c, 1408, s.mixture)) {
+    s.mixture.first = c.nullable("first_k_dense_replace", 0);
+    s.mixture.balancing_bias = true;
   }
   const int window = c.nullable("sliding_window", 0), first = c.whole("max_window_layers", 62, 0);
   if (window > 0 && first < s.layers && !set_windows_by_type(c, window, s))
@@ -159,14 +164,7 @@ TransformerSpec deepseek_v1(const ConfigReader& c) {
   TransformerSpec s = gated_decoder(c, {102400, 4096, 11008, 30, 32, 32, 0, 2048, false}, "silu");
   s.qkv_bias = s.attention_out_bias = c.boolean("attention_bias", false);
   c.must_be("moe_layer_freq", 1, "layers with experts must follow each other");
-  MixtureSpec& m = s.mixture;
-  m.count = c.nullable("n_routed_experts", 0);
-  if (m.count > 0) {
-    m.active = static_cast<int>(c.at("num_experts_per_tok").integer(1, m.count));
-    m.inner = c.whole("moe_intermediate_size", 1407);
-    m.shared_inner = c.nullable("n_shared_experts", 0) * m.inner;
-    m.first = c.whole("first_k_dense_replace", 0, 0);
-  }
+  if (read_routed_experts(c, 1407, s.mixture)) s.mixture.first = c.whole("first_k_dense_replace", 0, 0);
   s.title = "DeepSeek";
   return s;
 }
