@@ -145,8 +145,9 @@ void read_automodel(LaunchSettings& s, Facts& f, const Catalogue& catalogue, con
       if (const auto size = s.whole(key, "--micro-batch")) f.micro_batch = size;
   }
   // It calls the kernel of cut cross-entropy (nemo_automodel/components/loss/linear_ce.py).
-  if (s.text("loss_fn._target_", "--chunked-loss").value_or("").find("FusedLinearCrossEntropy") != std::string::npos)
-    f.give_flag("--chunked-loss", s, "loss_fn._target_");
+  const std::string loss = s.text("loss_fn._target_", "--chunked-loss").value_or("");
+  if (loss.substr(loss.rfind('.') + 1) == "FusedLinearCrossEntropy")
+    f.give_from("--chunked-loss", "", s, "loss_fn._target_");
   const std::string recompute =
       first_key(s, {"distributed.activation_checkpointing", "parallelizer.activation_checkpointing"});
   const std::string kind = recompute.empty() ? "" : lower_case(s.text(recompute, "--recompute").value_or(""));

@@ -217,6 +217,13 @@ TEST_CASE("NeMo Automodel: sections of its recipes, on the command line of its l
       read("torchrun --nproc-per-node=8 finetune.py --config r.yaml --distributed.pp_size 1\n");
   CHECK(option_of(torchrun, "--pipeline") == "1");
   CHECK(option_of(torchrun, "--micro-batch") == "4");
+  CHECK(option_of(torchrun, "--chunked-loss") == "absent");
+  const auto chunked_loss = [&](const std::string& loss) {
+    return option_of(launched_text(recipe + "loss_fn: {_target_: " + loss + "}\n", "r.yaml"), "--chunked-loss");
+  };
+  CHECK(chunked_loss("nemo_automodel.components.loss.linear_ce.FusedLinearCrossEntropy") == "");
+  CHECK(chunked_loss("FusedLinearCrossEntropy") == "");
+  CHECK(chunked_loss("my.FusedLinearCrossEntropyWithLogits") == "absent");
   CHECK_THAT(
       needed_of(launched_text(recipe.substr(0, recipe.find("dataset")) + "distributed: {strategy: odd}\n", "r.yaml")),
       Contains("--seq-length") && Contains("--sharding \"odd\" is no known strategy"));
