@@ -19,6 +19,8 @@ TransformerSpec gated_decoder(const ConfigReader& config, const DecoderDefaults&
 /// Sets the windows of layers from "layer_types"; returns false if that key is absent.
 bool set_windows_by_type(const ConfigReader& config, int window, TransformerSpec& spec);
 void set_all_windows(int window, TransformerSpec& spec);
+/// Sets the windows from "layer_types", or without that key those of all layers from number `first` on, from 0.
+void set_later_windows(const ConfigReader& config, int window, int first, TransformerSpec& spec);
 
 // llama_like.cpp reads decoders with RMS norms, rotary positions and gates.
 TransformerSpec llama(const ConfigReader& config);

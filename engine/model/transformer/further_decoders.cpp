@@ -153,8 +153,7 @@ TransformerSpec dots1(const ConfigReader& c) {
     s.mixture.balancing_bias = true;
   }
   const int window = c.nullable("sliding_window", 0), first = c.whole("max_window_layers", 62, 0);
-  if (window > 0 && first < s.layers && !set_windows_by_type(c, window, s))
-    for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer >= first ? window : 0);
+  if (window > 0 && first < s.layers) set_later_windows(c, window, first, s);
   s.title = "dots.llm1";
   return s;
 }

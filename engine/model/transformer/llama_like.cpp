@@ -41,14 +41,18 @@ void set_all_windows(int window, TransformerSpec& s) {
   if (window > 0) s.windows.assign(static_cast<std::size_t>(s.layers), window);
 }
 
+void set_later_windows(const ConfigReader& c, int window, int first, TransformerSpec& s) {
+  if (set_windows_by_type(c, window, s)) return;
+  for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer >= first ? window : 0);
+}
+
 namespace {
 
 void qwen2_windows(const ConfigReader& c, TransformerSpec& s) {
   const bool slides = c.has("use_sliding_window") && c.at("use_sliding_window").boolean();
   if (!slides) return;
   const int window = c.whole("sliding_window", 4096), first = c.whole("max_window_layers", 28, 0);
-  if (set_windows_by_type(c, window, s)) return;
-  for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer >= first ? window : 0);
+  set_later_windows(c, window, first, s);
 }
 
 void qwen_experts(const ConfigReader& c, int active, int count, TransformerSpec& s) {
